@@ -1,0 +1,74 @@
+"""Who is calling: the verified principal, and the credential a run carries.
+
+Knows nothing of HTTP or of how a token was verified (`auth.verify`), nor of what it may do (`auth.access`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+
+from middle_core.events import Owner
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """A verified caller.
+
+    roles is None where the token has no claim that names roles: unclear, so backend-core decides.
+    expires_at: seconds since the epoch. The token itself is in `credential`, which is never logged.
+    """
+
+    issuer: str
+    subject: str
+    name: str
+    roles: frozenset[str] | None
+    expires_at: float
+    claims: Mapping[str, Any] = field(repr=False)
+    credential: Credential = field(repr=False)
+
+    @property
+    def owner(self) -> Owner:
+        """Issuer and subject, joined so that no two pairs collide."""
+        return Owner(json.dumps([self.issuer, self.subject], ensure_ascii=False, separators=(",", ":")))
+
+
+class Credential:
+    """The caller's JWT, byte for byte, in memory only. A fresher one of the same owner replaces it."""
+
+    __slots__ = ("_expires_at", "_token")
+
+    def __init__(self, token: str, expires_at: float) -> None:
+        self._token = token
+        self._expires_at = expires_at
+
+    @property
+    def token(self) -> str:
+        """The compact JWT exactly as it came in."""
+        return self._token
+
+    @property
+    def expires_at(self) -> float:
+        """Seconds since the epoch."""
+        return self._expires_at
+
+    def refresh(self, other: Credential) -> None:
+        """Take over the other's token if it lives longer. The caller has checked that the owner is the same."""
+        if other.expires_at > self._expires_at:
+            self._token, self._expires_at = other.token, other.expires_at
+
+    def __repr__(self) -> str:
+        return "Credential(***)"
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        raise TypeError("A credential stays in this process: it is never pickled or stored.")
+
+
+CALLER: ContextVar[Principal] = ContextVar("middle_core_caller")
+"""The principal on whose behalf the current run works; set by the engine in the run's own task.
+
+A contextvar, because LangGraph copies `configurable` into checkpoint metadata and a contextvar not.
+"""

@@ -1,0 +1,35 @@
+"""The tool ledger as node code sees it: has this call been made, and what came of it?
+
+A resume or a retry runs a node again; the ledger, keyed (thread, tool call id), is why a finished tool is
+not run again with it. The engine hands in the real one, bound to the run's claim; this module only
+names the port and carries it to the tool dispatch (`agents.dispatch`).
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerLine:
+    """An earlier begin of the same call. status: running | done | failed; result is the tool message's text."""
+
+    name: str
+    status: str
+    result: str | None
+
+
+class ToolLedger(Protocol):
+    """Durable, fenced by the run's claim: a superseded run raises `errors.Superseded`."""
+
+    async def begin(self, tool_call_id: str, name: str) -> LedgerLine | None:
+        """Write down, durably, that the call starts now. Returns the earlier line, unchanged, if there is one."""
+
+    async def end(self, tool_call_id: str, *, status: str, result: str) -> None:
+        """Write down, durably, what came of it. status: done | failed."""
+
+
+LEDGER: ContextVar[ToolLedger | None] = ContextVar("middle_core_ledger", default=None)
+"""Set by the engine in the run's own task; None where a graph runs without the engine."""
