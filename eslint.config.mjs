@@ -1,0 +1,62 @@
+// One lint configuration for frontend_core: type-checked rules, no promise left floating, and the
+// directions between its folders (`chat` and `proxy` never import one another).
+import js from "@eslint/js";
+import reactHooks from "eslint-plugin-react-hooks";
+import tseslint from "typescript-eslint";
+
+const environment = {
+  selector: "MemberExpression[object.name='process'][property.name='env']",
+  message: "config.ts is the only reader of the environment.",
+};
+
+export default tseslint.config(
+  { ignores: ["**/.next/**", "**/next-env.d.ts", "frontend_core/contract/**"] },
+  js.configs.recommended,
+  ...tseslint.configs.strictTypeChecked,
+  ...tseslint.configs.stylisticTypeChecked,
+  {
+    languageOptions: {
+      parserOptions: {
+        projectService: { allowDefaultProject: ["eslint.config.mjs", "vitest.config.ts"] },
+        tsconfigRootDir: import.meta.dirname,
+      },
+    },
+    rules: {
+      "@typescript-eslint/no-floating-promises": "error",
+      "@typescript-eslint/no-misused-promises": "error",
+      "@typescript-eslint/consistent-type-imports": "error",
+      // Numbers in texts are fine; objects are not.
+      "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
+      // `async` handlers that happen not to await are part of a port's shape.
+      "@typescript-eslint/require-await": "off",
+      "no-console": "error",
+      eqeqeq: "error",
+    },
+  },
+  {
+    files: ["frontend_core/**/*.{ts,tsx}"],
+    ignores: ["frontend_core/config.ts", "frontend_core/**/*.test.{ts,tsx}", "frontend_core/**/testing/**"],
+    rules: { "no-restricted-syntax": ["error", environment] },
+  },
+  {
+    files: ["frontend_core/**/*.tsx", "frontend_core/chat/**/*.ts"],
+    plugins: { "react-hooks": reactHooks },
+    rules: reactHooks.configs.recommended.rules,
+  },
+  {
+    files: ["frontend_core/chat/**", "frontend_core/app/*.tsx"],
+    rules: {
+      "no-restricted-imports": ["error", { patterns: [{ group: ["**/proxy/**", "@/proxy/**", "**/config"], message: "The page runs in the browser: it knows no proxy and no setting." }] }],
+    },
+  },
+  {
+    files: ["frontend_core/proxy/**"],
+    rules: {
+      "no-restricted-imports": ["error", { patterns: [{ group: ["**/chat/**", "@/chat/**"], message: "The proxy knows no page." }] }],
+    },
+  },
+  {
+    files: ["**/*.mjs"],
+    extends: [tseslint.configs.disableTypeChecked],
+  },
+);

@@ -1,0 +1,31 @@
+import { defineConfig } from "vitest/config";
+
+const alias = { "@": new URL("./frontend_core", import.meta.url).pathname };
+
+/** Two kinds of tests: the proxy's run in Node, the page's in a DOM. Both stand beside their source. */
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        resolve: { alias },
+        test: {
+          name: "proxy",
+          environment: "node",
+          include: ["frontend_core/**/*.test.ts"],
+          exclude: ["frontend_core/chat/**", "**/node_modules/**", "**/.next/**"],
+          testTimeout: 20_000,
+        },
+      },
+      {
+        resolve: { alias },
+        esbuild: { jsx: "automatic" },
+        test: {
+          name: "page",
+          environment: "jsdom",
+          include: ["frontend_core/chat/**/*.test.{ts,tsx}"],
+          testTimeout: 20_000,
+        },
+      },
+    ],
+  },
+});
