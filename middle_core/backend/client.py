@@ -1,0 +1,193 @@
+"""The client of backend-core's REST API: what the tools of an agent call, as the person who asked.
+
+The caller's JWT goes along byte for byte, so that backend-core alone decides what a person may do. This
+module keeps no token, follows no redirect (a token must not travel on), and lets no exception of httpx or
+pydantic out: what goes wrong is an error of `middle_core.errors` with words for people, its cause chained.
+It knows nothing of agents, runs or the web.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+import httpx
+from pydantic import BaseModel, ValidationError
+
+from middle_core.auth.principal import CALLER
+from middle_core.backend.contract.models import Deletion, IngestRequest, Job, Problem, SearchResult, Source, SourceList, Stats
+from middle_core.errors import BackendUnavailable, Forbidden, InvalidRequest, MiddleCoreError, NotFound, RateLimited, TooLarge, Unauthorized
+
+MAX_ID_CHARS = 200
+MAX_DETAIL_CHARS = 300
+MAX_RETRY_AFTER_S = 3600.0
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
+
+
+class BackendClient:
+    """Typed calls to backend-core, one method per verb of the contract.
+
+    base_url: scheme, host and perhaps a path prefix, without credentials. http: shared and owned by the
+    caller; its cookies, default headers and auth are not used, because they would mix users.
+    timeout_s bounds a whole call, retry included; max_response_bytes bounds what is read of an answer.
+
+    Every method raises `Unauthorized`, `Forbidden`, `RateLimited` or `BackendUnavailable`, and `NotFound`,
+    `InvalidRequest` or `TooLarge` where the request is to blame. Cancelling the task closes the request.
+    """
+
+    def __init__(
+        self, base_url: str, http: httpx.AsyncClient, *, timeout_s: float = 15.0, max_response_bytes: int = 2 * 1024 * 1024
+    ) -> None:
+        url = httpx.URL(base_url)
+        if url.scheme not in ("http", "https") or not url.host or url.userinfo or url.query or url.fragment:
+            raise ValueError("The address of backend-core must be http(s)://host[:port][/prefix], without credentials or a query.")
+        self._base = str(url).rstrip("/") + "/api/v1"
+        self._http = http
+        self._timeout_s = timeout_s
+        self._max_bytes = max_response_bytes
+
+    async def search(self, query: str, *, k: int = 5) -> SearchResult:
+        """The k passages that match best, best first. The query is a person's words, not a syntax."""
+        return await self._call(SearchResult, "GET", "search", params={"q": query, "k": str(k)})
+
+    async def list_sources(self) -> list[Source]:
+        """All sources, by name."""
+        return (await self._call(SourceList, "GET", "sources")).sources
+
+    async def get_source(self, source_id: str) -> Source:
+        """One source as backend-core has it now."""
+        return await self._call(Source, "GET", f"sources/{segment(source_id)}")
+
+    async def delete_source(self, source_id: str, *, idempotency_key: str) -> Deletion:
+        """Delete a source for good. The same key gets the first answer again and deletes nothing more."""
+        return await self._call(Deletion, "DELETE", f"sources/{segment(source_id)}", headers={"Idempotency-Key": idempotency_key})
+
+    async def ingest(self, request: IngestRequest) -> Job:
+        """Add a source from a text or a URL (which backend-core fetches, never this process)."""
+        return await self._call(Job, "POST", "ingest", content=request.model_dump_json(exclude_none=True).encode())
+
+    async def get_job(self, job_id: str) -> Job:
+        """How far an ingest job is."""
+        return await self._call(Job, "GET", f"jobs/{segment(job_id)}")
+
+    async def stats(self) -> Stats:
+        """Numbers about the knowledge base."""
+        return await self._call(Stats, "GET", "stats")
+
+    async def _call(
+        self,
+        model: type[ModelT],
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+        content: bytes | None = None,
+    ) -> ModelT:
+        request = self._request(method, path, params=params, headers=headers or {}, content=content)
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                status, answer_headers, body = await self._send_patiently(request)
+        except TimeoutError as error:
+            raise BackendUnavailable("The knowledge service took too long to answer. Try again in a moment.") from error
+        except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL, httpx.CookieConflict) as error:
+            raise BackendUnavailable from error
+        if not 200 <= status < 300:
+            raise refusal(status, answer_headers, body)
+        try:
+            return model.model_validate_json(body)
+        except ValidationError as error:
+            raise BackendUnavailable("The knowledge service gave an answer that cannot be read.") from error
+
+    def _request(
+        self, method: str, path: str, *, params: Mapping[str, str] | None, headers: Mapping[str, str], content: bytes | None
+    ) -> httpx.Request:
+        """A request of its own making: `http.build_request` would add the shared client's cookies and headers."""
+        try:
+            token = CALLER.get().credential.token
+        except LookupError as error:
+            raise Unauthorized from error
+        sent = {"Accept": "application/json", "Accept-Encoding": "identity", "Authorization": f"Bearer {token}", **headers}
+        if content is not None:
+            sent["Content-Type"] = "application/json"
+        try:
+            request = httpx.Request(method, f"{self._base}/{path}", params=params, headers=sent, content=content)
+        except (UnicodeError, httpx.InvalidURL) as error:  # lone surrogates in what a model wrote
+            raise InvalidRequest("The request to the knowledge service holds characters that cannot be sent.") from error
+        request.extensions["timeout"] = httpx.Timeout(self._timeout_s).as_dict()
+        return request
+
+    async def _send_patiently(self, request: httpx.Request) -> tuple[int, httpx.Headers, bytes]:
+        """Send; a GET whose connection broke (a stale keep-alive, a restart) is sent once more."""
+        try:
+            return await self._send(request)
+        except (httpx.NetworkError, httpx.RemoteProtocolError):
+            if request.method != "GET":
+                raise
+        return await self._send(request)
+
+    async def _send(self, request: httpx.Request) -> tuple[int, httpx.Headers, bytes]:
+        response = await self._http.send(request, stream=True, auth=None, follow_redirects=False)
+        try:
+            if response.headers.get("content-encoding", "identity") != "identity":
+                # Not asked for; and a few bytes could unpack to any size before they can be counted.
+                raise BackendUnavailable("The knowledge service gave an answer that cannot be read.")
+            body = bytearray()
+            async for chunk in response.aiter_raw():
+                body += chunk
+                if len(body) > self._max_bytes:
+                    raise BackendUnavailable("The knowledge service gave an answer that is too large.")
+            return response.status_code, response.headers, bytes(body)
+        finally:
+            await response.aclose()
+
+
+def segment(value: str) -> str:
+    """One path segment, quoted so that it stays one. Raises `NotFound` for what cannot be an id (empty, dots, too long)."""
+    if not value or len(value) > MAX_ID_CHARS or value in (".", ".."):  # dot segments are resolved even when quoted
+        raise NotFound
+    try:
+        return quote(value, safe="")
+    except UnicodeEncodeError as error:
+        raise NotFound from error
+
+
+def refusal(status: int, headers: Mapping[str, str], body: bytes) -> MiddleCoreError:
+    """The typed error of an answer that is not 2xx."""
+    wait = retry_after(headers.get("retry-after", ""))
+    match status:
+        case 401:
+            return Unauthorized("The knowledge service did not accept your sign-in. Sign in again.")
+        case 403:
+            return Forbidden("The knowledge service says: your role does not allow this.")
+        case 404 | 410:
+            return NotFound()
+        case 400 | 409 | 422:
+            return InvalidRequest(safe_detail(headers, body) or "The knowledge service refused the request as not valid.")
+        case 413:
+            return TooLarge("This is larger than the knowledge service accepts.")
+        case 429:
+            return RateLimited("The knowledge service is busy. Try again in a moment.", retry_after=wait)
+        case _:  # 5xx; also redirects and whatever the contract does not name
+            return BackendUnavailable(retry_after=wait)
+
+
+def safe_detail(headers: Mapping[str, str], body: bytes) -> str | None:
+    """The `detail` of a problem+json answer, fit to be shown: one printable line of bounded length."""
+    if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/problem+json":
+        return None
+    try:
+        detail = Problem.model_validate_json(body).detail
+    except ValidationError:
+        return None  # a proxy's or another service's error: its words are not for people
+    line = " ".join("".join(c if c.isprintable() else " " for c in detail).split())
+    return line if len(line) <= MAX_DETAIL_CHARS else line[: MAX_DETAIL_CHARS - 1] + "…"
+
+
+def retry_after(value: Any) -> float | None:
+    """Seconds of a Retry-After header in its numeric form, bounded; None for a date or nonsense."""
+    text = str(value).strip()
+    return min(float(text), MAX_RETRY_AFTER_S) if text.isascii() and text.isdigit() and len(text) < 10 else None
