@@ -14,7 +14,11 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class LedgerLine:
-    """An earlier begin of the same call. status: running | done | failed; result is the tool message's text."""
+    """An earlier begin of the same call. status: running | paused | done | failed; result is the tool message's text.
+
+    running: it began and never ended, so its outcome is unknown. paused: it stopped at an interrupt to ask
+    a person, so the resume runs it again.
+    """
 
     name: str
     status: str
@@ -25,10 +29,14 @@ class ToolLedger(Protocol):
     """Durable, fenced by the run's claim: a superseded run raises `errors.Superseded`."""
 
     async def begin(self, tool_call_id: str, name: str) -> LedgerLine | None:
-        """Write down, durably, that the call starts now. Returns the earlier line, unchanged, if there is one."""
+        """Write down, durably, that the call starts now. Returns the earlier line, unchanged, if there is one.
+
+        Only a paused line changes: it is running again from now on, and is returned as it was (paused), so
+        that a crash after the resume is not taken for another pause.
+        """
 
     async def end(self, tool_call_id: str, *, status: str, result: str) -> None:
-        """Write down, durably, what came of it. status: done | failed."""
+        """Write down, durably, what came of it. status: done | failed | paused (then result is empty)."""
 
 
 LEDGER: ContextVar[ToolLedger | None] = ContextVar("middle_core_ledger", default=None)

@@ -134,7 +134,7 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One line of the tool ledger. status: running | done | failed; result as the tool message's text."""
+    """One line of the tool ledger. status: running | paused | done | failed; result as the tool message's text."""
 
     thread_id: ThreadId
     tool_call_id: str
@@ -203,7 +203,11 @@ class EventLog(Protocol):
 
     # tool ledger -----------------------------------------------------------------------------------
     async def tool_begin(self, claim: Claim, tool_call_id: str, name: str) -> ToolCall | None:
-        """Write down that the call starts. Returns the earlier line, unchanged, if there is one."""
+        """Write down that the call starts. Returns the earlier line, unchanged, if there is one.
+
+        Only a paused line (the call stopped at an interrupt) changes: it is set to running, under this
+        claim's run, and returned as it was.
+        """
 
     async def tool_end(self, claim: Claim, tool_call_id: str, *, status: str, result: str) -> None: ...
 
