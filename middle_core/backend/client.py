@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Final, TypeVar
 from urllib.parse import quote
 
 import httpx
@@ -23,6 +23,18 @@ from middle_core.errors import BackendUnavailable, Forbidden, InvalidRequest, Mi
 MAX_ID_CHARS = 200
 MAX_DETAIL_CHARS = 300
 MAX_RETRY_AFTER_S = 3600.0
+
+REFUSALS: Final[Mapping[int, tuple[type[MiddleCoreError], str | None]]] = {
+    400: (InvalidRequest, "The knowledge service refused the request as not valid."),
+    401: (Unauthorized, "The knowledge service did not accept your sign-in. Sign in again."),
+    403: (Forbidden, "The knowledge service says: your role does not allow this."),
+    404: (NotFound, None),
+    409: (InvalidRequest, "The knowledge service refused the request: it conflicts with how things stand."),
+    410: (NotFound, None),
+    413: (TooLarge, "This is larger than the knowledge service accepts."),
+    422: (InvalidRequest, "The knowledge service refused the request as not valid."),
+    429: (RateLimited, "The knowledge service is busy. Try again in a moment."),
+}
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
@@ -156,23 +168,11 @@ def segment(value: str) -> str:
 
 
 def refusal(status: int, headers: Mapping[str, str], body: bytes) -> MiddleCoreError:
-    """The typed error of an answer that is not 2xx."""
-    wait = retry_after(headers.get("retry-after", ""))
-    match status:
-        case 401:
-            return Unauthorized("The knowledge service did not accept your sign-in. Sign in again.")
-        case 403:
-            return Forbidden("The knowledge service says: your role does not allow this.")
-        case 404 | 410:
-            return NotFound()
-        case 400 | 409 | 422:
-            return InvalidRequest(safe_detail(headers, body) or "The knowledge service refused the request as not valid.")
-        case 413:
-            return TooLarge("This is larger than the knowledge service accepts.")
-        case 429:
-            return RateLimited("The knowledge service is busy. Try again in a moment.", retry_after=wait)
-        case _:  # 5xx; also redirects and whatever the contract does not name
-            return BackendUnavailable(retry_after=wait)
+    """The typed error of an answer that is not 2xx. 5xx, redirects and what the contract does not name: `BackendUnavailable`."""
+    kind, text = REFUSALS.get(status, (BackendUnavailable, None))
+    if kind is InvalidRequest:
+        text = safe_detail(headers, body) or text
+    return kind(text, retry_after=retry_after(headers.get("retry-after", "")))
 
 
 def safe_detail(headers: Mapping[str, str], body: bytes) -> str | None:
@@ -187,7 +187,7 @@ def safe_detail(headers: Mapping[str, str], body: bytes) -> str | None:
     return line if len(line) <= MAX_DETAIL_CHARS else line[: MAX_DETAIL_CHARS - 1] + "…"
 
 
-def retry_after(value: Any) -> float | None:
+def retry_after(value: str) -> float | None:
     """Seconds of a Retry-After header in its numeric form, bounded; None for a date or nonsense."""
-    text = str(value).strip()
+    text = value.strip()
     return min(float(text), MAX_RETRY_AFTER_S) if text.isascii() and text.isdigit() and len(text) < 10 else None
