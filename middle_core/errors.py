@@ -21,7 +21,9 @@
     ├── BackendUnavailable             503 backend_unavailable
     ├── RunLost                        503 run_lost
     ├── Draining                       503 draining
-    └── Superseded                     500 internal (never leaves the engine)
+    ├── StoreUnavailable               503 internal
+    ├── Superseded                     500 internal (never leaves the engine)
+    └── Unclaimed                      500 internal (never leaves the engine)
 
 `detail` is for people and for clients: it never carries an exception's text, a secret or a path.
 The cause goes to the log through `raise ... from`. This module renders nothing: `transports.problems`
@@ -198,5 +200,16 @@ class Draining(MiddleCoreError):
     title = "Restarting"
 
 
+class StoreUnavailable(MiddleCoreError):
+    """The server cannot use its database right now. Try again in a moment."""
+
+    status = 503
+    title = "Service unavailable"
+
+
 class Superseded(MiddleCoreError):
-    """Another attempt owns this run now; nothing of this one may be written any more."""
+    """Another attempt owns this run now, or it is over; nothing of this one may be written any more."""
+
+
+class Unclaimed(MiddleCoreError):
+    """A checkpoint may be written by the run that holds its thread's claim only; this code runs outside of it."""

@@ -19,7 +19,7 @@ Promises every adapter keeps:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol
 
@@ -27,7 +27,7 @@ from middle_core.events import ClientRunId, ClientThreadId, Event, Owner, Record
 
 
 class RunStatus(StrEnum):
-    """Where a run stands. The legal moves are in `runs.lifecycle`."""
+    """Where a run stands. The legal moves are in `eventlog.lifecycle`."""
 
     RUNNING = "running"
     FINISHED = "finished"
@@ -84,7 +84,7 @@ class Claim:
     run_id: RunId
     thread_id: ThreadId
     attempt: int
-    token: str
+    token: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)

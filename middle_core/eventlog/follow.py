@@ -1,0 +1,47 @@
+"""Follow a run: what the log has after a cursor, then what comes, until the terminal record.
+
+One loop for replay, live tail and reconnect. It pulls: a slow reader holds one batch, and nothing piles
+up for it anywhere. Knows no transport.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from typing import Final
+
+from middle_core.errors import NotFound
+from middle_core.eventlog.base import EventLog
+from middle_core.events import Record, RunId
+
+BATCH: Final = 256
+"""Records yielded at once, at most."""
+
+
+async def follow(log: EventLog, run_id: RunId, *, after: int, heartbeat_s: float) -> AsyncGenerator[list[Record], None]:
+    """The records with seq > after, in order, in batches; an empty batch after `heartbeat_s` of silence.
+
+    Ends after the terminal record, or at once if the run is over and `after` its end. Raises `NotFound`
+    where there is no such run, or none any more. `after` is checked by the caller (`cursor.check_cursor`).
+    """
+    loop = asyncio.get_running_loop()
+    due = loop.time() + heartbeat_s
+    while True:
+        records = await log.read(run_id, after=after, limit=BATCH)
+        if records:
+            after = records[-1].seq
+            yield records
+            if records[-1].terminal:
+                return
+            due = loop.time() + heartbeat_s
+        else:
+            # Nothing new: is there anything to come? Rows are asked, not hints.
+            run = await log.get_run(run_id)
+            if run is None:
+                raise NotFound
+            if not run.status.active and run.last_seq <= after:
+                return
+            if loop.time() >= due:
+                yield []
+                due = loop.time() + heartbeat_s
+        await log.changed(run_id, after=after, within_s=max(0.0, due - loop.time()))

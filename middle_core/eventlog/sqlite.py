@@ -1,0 +1,367 @@
+"""The event log in one SQLite file: for one replica, with nothing else to install.
+
+Every write goes through one thread (`sqlite_threads.Writer`), so that operations of all runs share
+commits and never meet SQLITE_BUSY; a read that `tail` can answer never leaves the loop. It knows no
+LangGraph: checkpoints come in through `transact` (`runs.checkpoints`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+import sqlite3
+import warnings
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Final, Self
+
+import orjson
+import uuid_utils
+
+from middle_core.errors import NotFound, RunIdConflict, Superseded, ThreadBusy
+from middle_core.eventlog.base import Beat, Claim, Ending, Existing, NewRun, Run, RunStatus, Started, Thread, ToolCall
+from middle_core.eventlog.lifecycle import check_run_move, check_tool_move
+from middle_core.eventlog.sqlite_file import FileLock, connect_reader, connect_writer, create_file, database_path, migrate
+from middle_core.eventlog.sqlite_threads import Readers, T, Work, Writer
+from middle_core.eventlog.statements import load_migrations, load_statements
+from middle_core.eventlog.tail import TailBounds, Tails
+from middle_core.events import TERMINAL, ClientRunId, ClientThreadId, Event, Owner, Record, RunId, ThreadId
+
+ATTEMPT_GAP: Final = 1_000
+"""A new attempt's first seq lies this far beyond the last one: beyond anything a client can have seen."""
+_READERS: Final = 2
+
+Params = Mapping[str, Any]
+
+
+class SqliteEventLog:
+    """The `EventLog` of one process. Make it with `open`."""
+
+    def __init__(self, path: Path, lock: FileLock, writer: Writer, readers: Readers, tails: Tails) -> None:
+        self.path = path
+        self._lock: FileLock | None = lock
+        self._writer = writer
+        self._readers = readers
+        self._tails = tails
+        self._sql = load_statements("sqlite")
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, url: str, *, bounds: TailBounds | None = None) -> AsyncIterator[Self]:
+        """The log in the file of `url` (`sqlite:///file.db`), made or migrated if need be, closed at the end.
+
+        Raises `sqlite_file.DatabaseRefused` if another process has it, or if its schema is newer.
+        """
+        path = database_path(url)
+        lock, writing, reading = await asyncio.to_thread(_open, path)
+        log = cls(path, lock, Writer(writing), Readers(reading), Tails(bounds))
+        try:
+            yield log
+        finally:
+            await log.close()
+
+    # threads ---------------------------------------------------------------------------------------
+    async def open_thread(self, owner: Owner, client_thread_id: ClientThreadId, agent: str) -> Thread:
+        if (known := await self.get_thread(owner, client_thread_id)) is not None:
+            return known
+        params = {"owner": owner, "client_thread_id": client_thread_id, "agent": agent, "thread_id": str(uuid_utils.uuid7())}
+
+        def work(db: sqlite3.Connection) -> Thread:
+            self._all(db, "insert_thread", params)
+            return Thread(**self._all(db, "get_thread", params)[0])
+
+        return await self._writer.submit(work)
+
+    async def get_thread(self, owner: Owner, client_thread_id: ClientThreadId) -> Thread | None:
+        row = await self._read_one("get_thread", {"owner": owner, "client_thread_id": client_thread_id})
+        return None if row is None else Thread(**row)
+
+    async def list_threads(self, owner: Owner, *, limit: int, before: tuple[int, ThreadId] | None = None) -> list[Thread]:
+        if before is None:
+            rows = await self._read("list_threads", {"owner": owner, "limit": limit})
+        else:
+            params = {"owner": owner, "limit": limit, "updated_at": before[0], "thread_id": before[1]}
+            rows = await self._read("list_threads_before", params)
+        return [Thread(**row) for row in rows]
+
+    async def set_title(self, thread_id: ThreadId, title: str, *, only_if_empty: bool) -> None:
+        params = {"thread_id": thread_id, "title": title, "only_if_empty": only_if_empty}
+        await self._writer.submit(lambda db: self._all(db, "set_title", params))
+
+    async def delete_thread(self, thread_id: ThreadId) -> None:
+        params = {"thread_id": thread_id}
+
+        def work(db: sqlite3.Connection) -> list[RunId]:
+            if self._all(db, "active_run", params):
+                raise ThreadBusy
+            gone = [row["run_id"] for row in self._all(db, "run_ids", params)]
+            self._all(db, "delete_thread", params)
+            for row in self._all(db, "checkpoint_tables", {}):  # LangGraph's; absent where no graph has run yet
+                self._all(db, f"delete_{row['name']}", params)
+            return gone
+
+        def committed(gone: list[RunId]) -> None:
+            for run_id in gone:
+                self._tails.forget(run_id)
+
+        await self._writer.submit(work, committed=committed)
+
+    # runs ------------------------------------------------------------------------------------------
+    async def create_run(self, new: NewRun, first: Sequence[Event]) -> Started | Existing:
+        encoded = _encode(first)
+        if not encoded or any(type_ in TERMINAL for type_, _ in encoded):
+            raise ValueError("A run starts with RUN_STARTED and does not end in the same breath.")
+        token = secrets.token_urlsafe(16)
+        params = {
+            "run_id": new.run_id,
+            "thread_id": new.thread_id,
+            "client_run_id": new.client_run_id,
+            "input_digest": new.input_digest,
+            "idempotency_key": new.idempotency_key,
+            "agent": new.agent,
+            "parent_run_id": new.parent_run_id,
+            "replica": new.replica,
+            "token": token,
+            "lease_ms": round(new.lease_s * 1000),
+            "last_seq": len(encoded),
+        }
+
+        def work(db: sqlite3.Connection) -> tuple[Started | Existing, list[Record]]:
+            if (earlier := self._earlier(db, new)) is not None:
+                return Existing(_run(self._all(db, "get_run", {"run_id": earlier})[0])), []
+            if not self._all(db, "has_thread", params):
+                raise NotFound
+            if self._all(db, "active_run", params):
+                raise ThreadBusy
+            at = self._all(db, "insert_run", params)[0]["started_at"]
+            self._all(db, "touch_thread", {"thread_id": new.thread_id, "at": at})
+            records = self._insert(db, new.run_id, 1, at, last_seq=len(encoded), encoded=encoded)
+            run = _run(self._all(db, "get_run", params)[0])
+            return Started(run, Claim(new.run_id, new.thread_id, run.attempt, token)), records
+
+        started, _ = await self._writer.submit(work, committed=lambda result: self._publish(result[1]))
+        return started
+
+    async def get_run(self, run_id: RunId) -> Run | None:
+        return await self._read_run("get_run", {"run_id": run_id})
+
+    async def find_run(self, thread_id: ThreadId, client_run_id: ClientRunId) -> Run | None:
+        return await self._read_run("find_run", {"thread_id": thread_id, "client_run_id": client_run_id})
+
+    async def active_run(self, thread_id: ThreadId) -> Run | None:
+        return await self._read_run("active_run", {"thread_id": thread_id})
+
+    async def last_run(self, thread_id: ThreadId) -> Run | None:
+        return await self._read_run("last_run", {"thread_id": thread_id})
+
+    async def running(self) -> list[Run]:
+        return [_run(row) for row in await self._read("running", {})]
+
+    async def claim(self, run_id: RunId, *, replica: str, lease_s: float) -> Claim:
+        token = secrets.token_urlsafe(16)
+        params = {"run_id": run_id, "replica": replica, "token": token, "lease_ms": round(lease_s * 1000), "gap": ATTEMPT_GAP - 1}
+
+        def work(db: sqlite3.Connection) -> Claim:
+            if not (rows := self._all(db, "claim", params)):
+                raise NotFound
+            return Claim(run_id, rows[0]["thread_id"], rows[0]["attempt"], token)
+
+        return await self._writer.submit(work)
+
+    async def beat(self, claims: Sequence[Claim], *, lease_s: float) -> Beat:
+        if not claims:
+            return Beat(frozenset(), frozenset())
+        params = {"claims": json.dumps([(c.run_id, c.attempt, c.token) for c in claims]), "lease_ms": round(lease_s * 1000)}
+
+        def work(db: sqlite3.Connection) -> Beat:
+            self._all(db, "beat", params)
+            rows = self._all(db, "beaten", params)
+            superseded = frozenset(row["run_id"] for row in rows if row["superseded"])
+            return Beat(superseded, frozenset(row["run_id"] for row in rows if row["cancel_requested"]) - superseded)
+
+        return await self._writer.submit(work)
+
+    async def append(self, claim: Claim, events: Sequence[Event], *, ending: Ending | None = None) -> list[Record]:
+        encoded = _encode(events)
+        ends = [index for index, (type_, _) in enumerate(encoded) if type_ in TERMINAL]
+        if ends != ([] if ending is None else [len(encoded) - 1]):
+            raise ValueError("A run ends with one terminal event, the last one, together with its ending.")
+        params: dict[str, Any] = {**_fence(claim), "count": len(encoded)}
+        if ending is not None:
+            check_run_move(RunStatus.RUNNING, ending.status)
+            usage = None if ending.usage is None else orjson.dumps(list(ending.usage)).decode()
+            params |= {"status": ending.status.value, "error_code": ending.error_code, "usage": usage}
+
+        def work(db: sqlite3.Connection) -> list[Record]:
+            if not (rows := self._all(db, "advance" if ending is None else "end_run", params)):
+                raise Superseded
+            last_seq, at = rows[0]
+            if ending is not None:
+                self._all(db, "touch_thread", {"thread_id": claim.thread_id, "at": at})
+            return self._insert(db, claim.run_id, claim.attempt, at, last_seq=last_seq, encoded=encoded)
+
+        return await self._writer.submit(work, committed=self._publish)
+
+    async def request_cancel(self, run_id: RunId, reason: str) -> bool:
+        params = {"run_id": run_id, "reason": reason}
+        return bool(await self._writer.submit(lambda db: self._all(db, "request_cancel", params)))
+
+    # events ----------------------------------------------------------------------------------------
+    async def read(self, run_id: RunId, *, after: int, limit: int) -> list[Record]:
+        records = self._tails.read(run_id, after=after, limit=limit)
+        if records is None:
+            rows = await self._read("read", {"run_id": run_id, "after": after, "limit": limit})
+            records = [Record(*row) for row in rows]
+        return records
+
+    async def changed(self, run_id: RunId, *, after: int, within_s: float) -> bool:
+        # Watch first and look second: what is committed in between wakes the watch.
+        watch = self._tails.watch(run_id)
+        try:
+            head = self._tails.head(run_id)
+            if head is None:
+                row = await self._read_one("last_seq", {"run_id": run_id})
+                head = 0 if row is None else row["last_seq"]
+            if head > after:
+                return True
+            async with asyncio.timeout(within_s):
+                await watch
+        except TimeoutError:
+            return False
+        else:
+            return True
+        finally:
+            self._tails.unwatch(run_id, watch)
+
+    # tool ledger -----------------------------------------------------------------------------------
+    async def tool_begin(self, claim: Claim, tool_call_id: str, name: str) -> ToolCall | None:
+        params = {"thread_id": claim.thread_id, "tool_call_id": tool_call_id, "run_id": claim.run_id, "name": name}
+
+        def work(db: sqlite3.Connection) -> ToolCall | None:
+            if earlier := self._all(db, "get_tool_call", params):
+                return ToolCall(**earlier[0])
+            self._all(db, "insert_tool_call", params)
+            return None
+
+        return await self.transact(claim, work)
+
+    async def tool_end(self, claim: Claim, tool_call_id: str, *, status: str, result: str) -> None:
+        params = {"thread_id": claim.thread_id, "tool_call_id": tool_call_id, "status": status, "result": result}
+
+        def work(db: sqlite3.Connection) -> None:
+            if not (rows := self._all(db, "get_tool_call", params)):
+                raise NotFound("This tool call was never begun.")
+            check_tool_move(rows[0]["status"], status)
+            self._all(db, "end_tool_call", params)
+
+        await self.transact(claim, work)
+
+    async def tool_calls(self, thread_id: ThreadId) -> list[ToolCall]:
+        return [ToolCall(**row) for row in await self._read("tool_calls", {"thread_id": thread_id})]
+
+    # life ------------------------------------------------------------------------------------------
+    async def transact(self, claim: Claim, work: Work[T]) -> T:
+        """Run `work` in a durable transaction in which the claim holds. Raises `Superseded` if it does not.
+
+        `work` runs in the writer's thread and must not commit: others' operations share the transaction.
+        """
+
+        def fenced(db: sqlite3.Connection) -> T:
+            if not self._all(db, "fence", _fence(claim)):
+                raise Superseded
+            return work(db)
+
+        return await self._writer.submit(fenced)
+
+    async def ping(self) -> None:
+        await self._read("ping", {})
+
+    async def close(self) -> None:
+        if self._lock is None:
+            return
+        lock, self._lock = self._lock, None
+        try:
+            await self._writer.close()
+            await self._readers.close()
+            self._tails.wake_all()
+        finally:
+            lock.release()
+
+    def __del__(self) -> None:
+        if getattr(self, "_lock", None) is not None:
+            warnings.warn(f"{type(self).__name__} of {self.path.name} was not closed.", ResourceWarning, stacklevel=1, source=self)
+
+    # inside ----------------------------------------------------------------------------------------
+    def _all(self, db: sqlite3.Connection, name: str, params: Params) -> list[sqlite3.Row]:
+        # To the last row: a statement with RETURNING that is not read out blocks the commit.
+        return db.execute(self._sql[name], params).fetchall()
+
+    async def _read(self, name: str, params: Params) -> list[sqlite3.Row]:
+        return await self._readers.run(lambda db: self._all(db, name, params))
+
+    async def _read_one(self, name: str, params: Params) -> sqlite3.Row | None:
+        rows = await self._read(name, params)
+        return rows[0] if rows else None
+
+    async def _read_run(self, name: str, params: Params) -> Run | None:
+        row = await self._read_one(name, params)
+        return None if row is None else _run(row)
+
+    def _earlier(self, db: sqlite3.Connection, new: NewRun) -> RunId | None:
+        """The run that the same request made before. Raises `RunIdConflict` if only the name is the same."""
+        ids = {"thread_id": new.thread_id, "idempotency_key": new.idempotency_key, "client_run_id": new.client_run_id}
+        for row in self._all(db, "run_of_key", ids):
+            if row["input_digest"] != new.input_digest:
+                raise RunIdConflict("This Idempotency-Key was used with another input. Use a fresh one for each new turn.")
+            return RunId(row["run_id"])
+        rows = self._all(db, "runs_of_client_id", ids)
+        for row in rows:
+            if row["input_digest"] == new.input_digest:
+                return RunId(row["run_id"])
+        if rows and not new.reuses_run_id:
+            raise RunIdConflict
+        return None
+
+    def _insert(
+        self, db: sqlite3.Connection, run_id: RunId, attempt: int, at: int, *, last_seq: int, encoded: Sequence[tuple[str, bytes]]
+    ) -> list[Record]:
+        """Write the events so that the last one gets `last_seq`."""
+        first = last_seq - len(encoded) + 1
+        records = [Record(run_id, first + index, attempt, at, type_, data) for index, (type_, data) in enumerate(encoded)]
+        db.executemany(self._sql["insert_events"], [(r.run_id, r.seq, r.attempt, r.at, r.type, r.data) for r in records])
+        return records
+
+    def _publish(self, records: Sequence[Record]) -> None:
+        if records:
+            self._tails.publish(records[0].run_id, floor=records[0].seq - 1, records=records)
+
+
+def _open(path: Path) -> tuple[FileLock, sqlite3.Connection, list[sqlite3.Connection]]:
+    """Lock, make and migrate the file. On failure nothing stays open."""
+    create_file(path)
+    lock = FileLock(path)
+    connections: list[sqlite3.Connection] = []
+    try:
+        connections.append(connect_writer(path))
+        migrate(connections[0], load_migrations("sqlite"))
+        connections += [connect_reader(path) for _ in range(_READERS)]
+    except BaseException:
+        for connection in connections:
+            connection.close()
+        lock.release()
+        raise
+    return lock, connections[0], connections[1:]
+
+
+def _encode(events: Sequence[Event]) -> list[tuple[str, bytes]]:
+    return [(str(event["type"]), orjson.dumps(event)) for event in events]
+
+
+def _fence(claim: Claim) -> dict[str, Any]:
+    return {"run_id": claim.run_id, "attempt": claim.attempt, "token": claim.token}
+
+
+def _run(row: sqlite3.Row) -> Run:
+    return Run(**{**dict(row), "status": RunStatus(row["status"])})
