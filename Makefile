@@ -6,7 +6,7 @@ UV_VERSION := 0.13.9
 PY := .venv/bin/python
 UV := .venv/bin/uv
 
-.PHONY: setup run test test-fast bench lint fix lock clean
+.PHONY: setup run test test-fast bench lint fix chromium lock clean
 
 setup: .venv/.done node_modules/.done
 
@@ -22,6 +22,43 @@ node_modules/.done: package-lock.json
 	node -e 'if (+process.versions.node.split(".")[0] < 20) { console.error("middle-core needs Node 20 or newer; this is " + process.version); process.exit(1) }'
 	npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	touch $@
+
+# The page is built again only when something of it changed.
+PAGE_SOURCES := $(shell find frontend_core -type f -not -path '*/.next/*' 2>/dev/null) package-lock.json
+
+frontend_core/.next/.done: node_modules/.done $(PAGE_SOURCES)
+	npm run --silent build
+	touch $@
+
+run: setup frontend_core/.next/.done
+	$(PY) -m middle_core dev
+
+# Everything: rules, types, unit, contracts, scenarios, the page in a real browser.
+test: lint frontend_core/.next/.done chromium
+	npm run --silent test:unit
+	$(PY) -m pytest --numprocesses=auto --dist=loadscope --maxprocesses=2
+
+test-fast: setup
+	$(PY) -m pytest --numprocesses=2 --dist=loadscope -m "not slow and not e2e"
+
+lint: setup
+	$(PY) -m ruff format --check .
+	$(PY) -m ruff check .
+	.venv/bin/lint-imports
+	$(PY) -m mypy
+	npm run --silent typecheck
+	npm run --silent lint
+
+fix: setup
+	$(PY) -m ruff format .
+	$(PY) -m ruff check --fix .
+
+bench: setup
+	$(PY) -m benchmarks
+
+# An installed Chromium, else Debian's where we are root, else Playwright's own; else it says what to run.
+chromium: setup
+	@$(PY) -m tests.e2e.chromium
 
 # The lock file keeps versions and hashes, not addresses: it installs from whichever index is configured.
 lock:

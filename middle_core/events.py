@@ -64,6 +64,7 @@ class Custom(StrEnum):
     """Our CUSTOM names. The value's fields stand beside each name."""
 
     RUN = "middle_core.run"  # runId, threadId, agent, attempt
+    TURN = "middle_core.turn"  # messages: the user messages that this run took in
     TOPOLOGY = "middle_core.topology"  # nodes, edges
     NODE_STARTED = "middle_core.node_started"  # node, path, taskId, startedAt
     NODE_COMPLETED = "middle_core.node_completed"  # node, path, taskId, startedAt, latencyMs, outcome

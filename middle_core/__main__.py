@@ -1,0 +1,160 @@
+"""The command line: serve, dev, token, demo-backend.
+
+The only module that knows the demo. It reads the settings once and hands them on; everything it starts, it ends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import httpx
+import typer
+import uvicorn
+from fastapi import FastAPI
+from pydantic import ValidationError
+
+from middle_core import telemetry
+from middle_core.app import create_app
+from middle_core.auth.verify import Verifier, build_verifier
+from middle_core.demo import backend_core
+from middle_core.demo.issuer import PEOPLE, DevIssuer
+from middle_core.demo.stack import DevStack
+from middle_core.errors import NotFound
+from middle_core.settings import Settings
+
+cli = typer.Typer(no_args_is_help=True, add_completion=False, help="A durable middle tier for CopilotKit chats on LangGraph agents.")
+
+LOOPBACK = {"127.0.0.1", "localhost", "::1"}
+DEV_TOKEN_TTL_S = 3600.0
+
+Host = Annotated[str, typer.Option(help="The address to listen on.")]
+
+
+class DrainingServer(uvicorn.Server):
+    """uvicorn waits for open connections before it runs the lifespan's end, so an endless stream would block it
+    (Kludex/uvicorn#451). Telling the streams first lets them end themselves, at once."""
+
+    async def shutdown(self, sockets: Any = None) -> None:
+        """Say that the drain begins, then shut down as ever."""
+        app = self.config.app
+        parts = getattr(app.state, "parts", None) if isinstance(app, FastAPI) else None
+        if parts is not None:
+            parts.supervisor.begin_drain()
+        await super().shutdown(sockets)
+
+
+def fail(text: str) -> typer.Exit:
+    """Say what happened and what to do, and end with status 2."""
+    typer.echo(f"middle-core: {text}", err=True)
+    return typer.Exit(2)
+
+
+@contextlib.contextmanager
+def settings_or_exit() -> Iterator[Settings]:
+    """The settings, or an end that names the setting that is wrong and never its value."""
+    try:
+        yield Settings()
+    except ValidationError as error:
+        lines = [f"{'.'.join(map(str, item['loc'])) or 'settings'}: {item['msg']}" for item in error.errors(include_input=False, include_url=False)]
+        raise fail("the settings are not valid.\n  " + "\n  ".join(lines)) from None
+
+
+def verifier_of(settings: Settings, issuer: DevIssuer | None, http: httpx.AsyncClient) -> Verifier:
+    """Tokens of the configured issuer, or of the dev issuer."""
+    if issuer is not None:
+        return issuer.verifier()
+    return build_verifier(
+        issuer=settings.jwt_issuer,
+        audience=settings.jwt_audience,
+        public_key=settings.jwt_public_key,
+        secret=settings.jwt_secret.get_secret_value(),
+        jwks_url=settings.jwks_url,
+        http=http,
+    )
+
+
+def dev_issuer_of(settings: Settings, host: str) -> DevIssuer | None:
+    """The dev issuer where it may be used; None where a real one is configured. Ends the program where neither may be."""
+    if settings.verification_configured:
+        return None
+    if settings.env != "dev":
+        raise fail(
+            "no way to verify tokens is configured. Set MIDDLE_CORE_JWKS_URL, MIDDLE_CORE_JWT_PUBLIC_KEY or MIDDLE_CORE_JWT_SECRET "
+            "(with MIDDLE_CORE_JWT_ISSUER and MIDDLE_CORE_JWT_AUDIENCE), or MIDDLE_CORE_ENV=dev for a try on this machine."
+        )
+    if host not in LOOPBACK:
+        raise fail(f"the dev issuer signs in anybody, so it serves this machine only: use --host 127.0.0.1 instead of {host}.")
+    return DevIssuer.open(settings.data_dir)
+
+
+def mint_with(issuer: DevIssuer) -> Any:
+    """What `POST /dev/token` answers: a token for one of the demo's people."""
+
+    def mint(subject: str) -> dict[str, Any]:
+        person = next((person for person in PEOPLE if person.sub == subject), None)
+        if person is None:
+            raise NotFound(f"There is nobody called {subject!r} in the demo. There are {', '.join(person.sub for person in PEOPLE)}.")
+        return {
+            "token": issuer.token(person.sub, [person.role], DEV_TOKEN_TTL_S, name=person.name),
+            "expiresAt": time.time() + DEV_TOKEN_TTL_S,
+            "subject": person.sub,
+            "name": person.name,
+            "roles": [person.role],
+        }
+
+    return mint
+
+
+@cli.command()
+def serve(host: Host = "127.0.0.1", port: Annotated[int, typer.Option(help="The port to listen on.")] = 8000) -> None:
+    """Run one replica."""
+    with settings_or_exit() as settings:
+        telemetry.configure(plain=settings.env == "dev")
+        issuer = dev_issuer_of(settings, host)
+        verify = verifier_of(settings, issuer, httpx.AsyncClient(timeout=5.0, follow_redirects=False))
+        app = create_app(settings, verify, mint_dev_token=mint_with(issuer) if issuer is not None else None)
+        config = uvicorn.Config(
+            app, host=host, port=port, log_config=None, access_log=False, server_header=False, timeout_keep_alive=75, timeout_graceful_shutdown=5
+        )
+        server = DrainingServer(config)
+        server.run()
+        if not server.started:
+            raise typer.Exit(3)
+
+
+@cli.command("demo-backend")
+def demo_backend(host: Host = "127.0.0.1", port: Annotated[int, typer.Option(help="The port to listen on.")] = 8001) -> None:
+    """Run the stand-in backend-core alone."""
+    with settings_or_exit() as settings:
+        telemetry.configure(plain=True)
+        issuer = dev_issuer_of(settings, host)
+        verify = verifier_of(settings, issuer, httpx.AsyncClient(timeout=5.0, follow_redirects=False))
+        backend_core.serve(verify, data_dir=settings.data_dir, host=host, port=port)
+
+
+@cli.command()
+def token(
+    sub: Annotated[str, typer.Option(help="The subject: who it is.")],
+    roles: Annotated[str, typer.Option(help="Comma-separated roles.")] = "reader",
+    ttl: Annotated[float, typer.Option(help="Seconds until it expires.")] = DEV_TOKEN_TTL_S,
+) -> None:
+    """Print a dev token. It is good for a server in dev with the same data folder, and for nothing else."""
+    with settings_or_exit() as settings:
+        issuer = DevIssuer.open(settings.data_dir)
+        typer.echo(issuer.token(sub, [role for role in roles.split(",") if role], ttl))
+
+
+@cli.command()
+def dev(port: Annotated[int, typer.Option(envvar="PORT", help="The page's port.")] = 3000) -> None:
+    """Run all parts on this machine, and print one URL. What `make run` ends in."""
+    telemetry.configure(plain=True)
+    with settings_or_exit() as settings:
+        sys.exit(DevStack(page_port=port, data_dir=settings.data_dir).run())
+
+
+if __name__ == "__main__":
+    cli()

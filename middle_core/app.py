@@ -1,0 +1,135 @@
+"""The composition root: Settings in, a running application out. Every object is made here and passed on.
+
+Nothing else chooses an implementation, and nothing is made at import.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import uuid_utils
+from fastapi import FastAPI
+
+from middle_core import __version__
+from middle_core.agents import registry
+from middle_core.agents.registry import AgentDeps
+from middle_core.auth.verify import Verifier
+from middle_core.backend.client import BackendClient
+from middle_core.eventlog.sqlite import SqliteEventLog
+from middle_core.models.factory import build_model
+from middle_core.runs.agui_source import AguiSource
+from middle_core.runs.checkpoints import open_saver
+from middle_core.runs.engine import Engine
+from middle_core.runs.service import RunService
+from middle_core.runs.supervisor import Supervisor
+from middle_core.runs.turn import AgentRules
+from middle_core.settings import Settings
+from middle_core.transports import copilotkit, dev_token, health, problems, threads
+from middle_core.transports.caller import Caller
+from middle_core.transports.correlation import CorrelationMiddleware
+from middle_core.transports.streams import StreamPolicy
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a running application is made of; `app.state.parts` for tests and for the drain."""
+
+    service: RunService
+    supervisor: Supervisor
+    info: dict[str, Any]
+
+
+@asynccontextmanager
+async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
+    """Open everything below the doors, end what the process before this one left running, and close in order."""
+    settings.data_dir.mkdir(parents=True, exist_ok=True)
+    url = settings.resolved_database_url
+    async with (
+        SqliteEventLog.open(url) as log,
+        open_saver(url) as saver,
+        httpx.AsyncClient(timeout=httpx.Timeout(15.0, connect=5.0), follow_redirects=False) as http,
+    ):
+        model = build_model(
+            settings.model,
+            cerebras_api_key=settings.cerebras_api_key.get_secret_value(),
+            cerebras_base_url=settings.cerebras_base_url,
+        )
+        deps = AgentDeps(checkpointer=saver, model=model, backend=BackendClient(settings.backend_url, http))
+        agents = await registry.load(settings.agents, deps)
+        sources = {
+            name: AguiSource(name, agent.graph, AgentRules(client_writable=agent.client_writable, server_tools=agent.server_tools))
+            for name, agent in agents.items()
+        }
+        engine = Engine(log, sources, max_event_bytes=settings.max_event_bytes)
+        replica = f"{socket.gethostname()}-{uuid_utils.uuid4().hex[:8]}"
+        async with Supervisor(log, engine, replica=replica, beat_s=settings.beat_s, lease_s=settings.lease_s) as supervisor:
+            # One replica only on SQLite: whatever still runs in the log has lost its process.
+            for run in await log.running():
+                logger.warning("ending a run that a restart interrupted", extra={"run_id": run.run_id})
+                await supervisor.shielded(engine.end_lost(run, replica=replica, lease_s=settings.lease_s))
+            service = RunService(
+                log,
+                supervisor,
+                sources,
+                heartbeat_s=settings.heartbeat_s,
+                stop_wait_s=settings.stop_wait_s,
+                disconnect_grace_s=settings.disconnect_grace_s,
+            )
+            info = {
+                "version": __version__,
+                "agents": [
+                    {"name": name, "description": agent.description, "default": name == settings.default_agent_name}
+                    for name, agent in agents.items()
+                ],
+                "model": str(getattr(model, "model_name", None) or type(model).__name__),
+                "capabilities": {"resume": True, "stop": True, "threads": True, "interrupts": True},
+            }
+            yield Parts(service, supervisor, info)
+            await supervisor.drain(within_s=settings.drain_s)
+
+
+def create_app(settings: Settings, verify: Verifier, *, mint_dev_token: dev_token.Mint | None = None) -> FastAPI:
+    """The application. Everything it is made of is opened by its lifespan.
+
+    verify: from `auth.verify`. mint_dev_token: given in dev only; without it `/dev/token` does not exist.
+    """
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with open_parts(settings) as parts:
+            app.state.parts = parts
+            caller = Caller(verify)
+            policy = StreamPolicy(heartbeat_s=settings.heartbeat_s, max_stream_s=settings.max_stream_s)
+            app.include_router(health.router(parts.service))
+            app.include_router(threads.router(parts.service, caller))
+            app.include_router(
+                copilotkit.router(
+                    parts.service,
+                    caller,
+                    policy,
+                    default_agent=settings.default_agent_name,
+                    info=parts.info,
+                    max_body_bytes=settings.max_body_bytes,
+                )
+            )
+            if mint_dev_token is not None:
+                app.include_router(dev_token.router(mint_dev_token))
+            # What was made until now lives as long as the process: keep it out of every later collection.
+            await asyncio.to_thread(gc.collect)
+            gc.freeze()
+            yield
+
+    app = FastAPI(title="middle-core", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
+    problems.install(app)
+    app.add_middleware(CorrelationMiddleware)
+    return app

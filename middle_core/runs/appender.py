@@ -1,0 +1,101 @@
+"""From the gate to the log: one commit is in flight while the next batch gathers.
+
+No fixed delay: the first event is written at once, and under load the batches grow by themselves. Adjacent
+deltas of one message in a batch become one record. It knows nothing of what the events mean beyond that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Final
+
+from middle_core.eventlog.base import Claim, Ending, EventLog
+from middle_core.events import Event, EventType
+
+_DELTA_KEY: Final = {
+    EventType.TEXT_MESSAGE_CONTENT.value: "messageId",
+    EventType.TOOL_CALL_ARGS.value: "toolCallId",
+    EventType.REASONING_MESSAGE_CONTENT.value: "messageId",
+}
+
+
+def merge_deltas(events: Sequence[Event], *, max_chars: int) -> list[Event]:
+    """Join neighbouring deltas of the same message or call, up to `max_chars` each. The input is not changed."""
+    merged: list[Event] = []
+    parts: list[str] = []
+    size = 0
+
+    def close() -> None:
+        if len(parts) > 1:
+            merged[-1] = {**merged[-1], "delta": "".join(parts)}
+        parts.clear()
+
+    for event in events:
+        key = _DELTA_KEY.get(event["type"])
+        last = merged[-1] if merged else None
+        if key and parts and last is not None and last["type"] == event["type"] and last[key] == event[key] and size + len(event["delta"]) <= max_chars:
+            parts.append(event["delta"])
+            size += len(event["delta"])
+            continue
+        close()
+        merged.append(event)
+        if key:
+            parts.append(event["delta"])
+            size = len(event["delta"])
+    close()
+    return merged
+
+
+class Appender:
+    """The one writer of one attempt. `run` writes until `stop`; both live in the run's own task group.
+
+    `put` waits while `max_pending` events wait: a database slower than the model slows the model's reader,
+    and nothing is dropped.
+    """
+
+    def __init__(self, log: EventLog, claim: Claim, *, max_pending: int = 2048, max_delta_chars: int = 16_384) -> None:
+        self._log = log
+        self._claim = claim
+        self._max_pending = max_pending
+        self._max_delta_chars = max_delta_chars
+        self._pending: list[Event] = []
+        self._stopped = False
+        self._work = asyncio.Event()
+        self._written = asyncio.Event()
+        self._written.set()
+
+    async def put(self, events: Sequence[Event]) -> None:
+        """Hand over events, in order."""
+        self._pending.extend(events)
+        self._written.clear()
+        self._work.set()
+        while len(self._pending) >= self._max_pending:
+            await self._written.wait()
+
+    async def drain(self) -> None:
+        """Wait until everything put so far is durable."""
+        while self._pending or not self._written.is_set():
+            await self._written.wait()
+
+    async def finish(self, events: Sequence[Event], ending: Ending) -> None:
+        """Write what waits, then the last events together with the run's end."""
+        await self.drain()
+        await self._log.append(self._claim, events, ending=ending)
+
+    def stop(self) -> None:
+        """Let `run` return once it has written what waits."""
+        self._stopped = True
+        self._work.set()
+
+    async def run(self) -> None:
+        """Write batches until stopped. Raises what the log raises (`Superseded` among it)."""
+        while True:
+            await self._work.wait()
+            self._work.clear()
+            while self._pending:
+                batch, self._pending = self._pending, []
+                await self._log.append(self._claim, merge_deltas(batch, max_chars=self._max_delta_chars))
+            self._written.set()
+            if self._stopped:
+                return

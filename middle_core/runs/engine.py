@@ -1,0 +1,203 @@
+"""Drive one attempt of one run: stream the agent, gate, append, finish.
+
+The engine owns no task and answers no request: `runs.supervisor` gives it a task, followers read the log.
+It is cancelled by one plain `Task.cancel()`; what that means (a stop, a shutdown, a superseded claim) stands
+in the `Stop` that the supervisor sets before it cancels.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from middle_core.auth.principal import CALLER, Principal
+from middle_core.errors import MiddleCoreError, RunLost, Superseded
+from middle_core.eventlog.base import Claim, Ending, EventLog, Run, RunStatus
+from middle_core.events import Custom, Event, RunId, custom
+from middle_core.ledger import LEDGER, LedgerLine
+from middle_core.runs.agui_source import AguiSource
+from middle_core.runs.appender import Appender
+from middle_core.runs.checkpoints import CLAIM
+from middle_core.runs.gate import Cancelled, End, Failed, Finished, Gate
+from middle_core.runs.partials import fold
+from middle_core.runs.request import StartRequest
+from middle_core.runs.turn import rebuild
+
+logger = logging.getLogger(__name__)
+
+READ_LIMIT: Final = 1000
+FINISH_TRIES: Final = 3
+
+
+@dataclass(slots=True)
+class Stop:
+    """Why a run's task is being cancelled. Empty `by` means that nobody asked.
+
+    by: user | shutdown | superseded.
+    """
+
+    by: str = ""
+    reason: str = ""
+
+
+@dataclass(slots=True)
+class Job:
+    """All that one attempt needs. `principal` carries the credential, in memory for the life of the run only."""
+
+    run: Run
+    claim: Claim
+    asked: StartRequest
+    principal: Principal
+    stop: Stop = field(default_factory=Stop)
+
+
+class LogLedger:
+    """The tool ledger of one attempt: the log's, bound to the claim."""
+
+    def __init__(self, log: EventLog, claim: Claim) -> None:
+        self._log = log
+        self._claim = claim
+
+    async def begin(self, tool_call_id: str, name: str) -> LedgerLine | None:
+        """See `ledger.ToolLedger`."""
+        line = await self._log.tool_begin(self._claim, tool_call_id, name)
+        return None if line is None else LedgerLine(line.name, line.status, line.result)
+
+    async def end(self, tool_call_id: str, *, status: str, result: str) -> None:
+        """See `ledger.ToolLedger`."""
+        await self._log.tool_end(self._claim, tool_call_id, status=status, result=result)
+
+
+class Engine:
+    """Stateless but for what it was given: one engine drives every run of this replica.
+
+    sources: agent name to the source of its events.
+    """
+
+    def __init__(self, log: EventLog, sources: Mapping[str, AguiSource], *, max_event_bytes: int) -> None:
+        self._log = log
+        self._sources = sources
+        self._max_event_bytes = max_event_bytes
+
+    async def drive(self, job: Job) -> None:
+        """Run the attempt to its end and write that end. Returns once the terminal record is durable.
+
+        Raises `CancelledError` only where the attempt was superseded: then nothing more is written.
+        """
+        CLAIM.set(job.claim)
+        CALLER.set(job.principal)
+        LEDGER.set(LogLedger(self._log, job.claim))
+        gate = self._gate(job.run)
+        appender = Appender(self._log, job.claim)
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(appender.run(), name=f"append {job.run.run_id}")
+                end = await self._stream(job, gate, appender)
+                await appender.drain()
+                await self._finish(job, gate, appender, end)
+                appender.stop()
+        except* Superseded:
+            logger.info("run superseded", extra={"run_id": job.run.run_id, "attempt": job.claim.attempt})
+
+    async def end_lost(self, run: Run, *, replica: str, lease_s: float) -> None:
+        """End a run whose task is gone: keep its partial text, free its thread, say so with a typed error."""
+        claim = await self._log.claim(run.run_id, replica=replica, lease_s=lease_s)
+        CLAIM.set(claim)
+        gate = self._gate(run)
+        async for event in self._events(run.run_id):
+            gate.feed(event)
+        await self._settle(run, note="interrupted")
+        error = RunLost()
+        events = gate.close(Failed(code=error.code, message=error.detail, correlation_id=_correlation_id()))
+        await self._log.append(claim, events, ending=Ending(RunStatus.FAILED, error_code=error.code))
+
+    def _gate(self, run: Run) -> Gate:
+        return Gate(thread_id=run.client_thread_id, run_id=run.client_run_id, max_event_bytes=self._max_event_bytes)
+
+    async def _stream(self, job: Job, gate: Gate, appender: Appender) -> End:
+        """Everything from the agent, through the gate, to the appender. Every way it can end becomes an `End`."""
+        try:
+            source = self._sources[job.run.agent]
+            turn = rebuild(job.asked, await source.view(job.run.thread_id), source.rules)
+            await appender.put(gate.feed(custom(Custom.TURN, messages=list(turn.messages))))
+            source_run = source.open(turn, thread_id=job.run.thread_id, run_id=job.run.run_id)
+            events = source_run.events()
+            try:
+                async for event in events:
+                    await appender.put(gate.feed(event))
+                    if gate.ended:
+                        break
+            finally:
+                await events.aclose()
+        except asyncio.CancelledError:
+            return self._cancelled(job)
+        except MiddleCoreError as error:
+            logger.warning("run failed", extra={"run_id": job.run.run_id, "code": error.code}, exc_info=error)
+            return Failed(code=error.code, message=error.detail, correlation_id=_correlation_id(), retry_after=error.retry_after)
+        except Exception as error:  # noqa: BLE001 - whatever a team's graph raises ends this run, and only this run
+            correlation_id = _correlation_id()
+            logger.exception("run failed", extra={"run_id": job.run.run_id, "correlation_id": correlation_id}, exc_info=error)
+            return Failed(code=MiddleCoreError.code, message=MiddleCoreError().detail, correlation_id=correlation_id)
+        return Finished(interrupts=source_run.interrupts, usage=source_run.usage)
+
+    def _cancelled(self, job: Job) -> End:
+        """What the cancellation of the run's task means. Re-raises it where the task must simply go away."""
+        task = asyncio.current_task()
+        if task is None or job.stop.by not in {"user", "shutdown"}:
+            if task is not None and task.cancelling() == 0:
+                # A node cancelled itself (a misused cancel scope): nobody asked, so it is the agent's failure.
+                return Failed(code=MiddleCoreError.code, message=MiddleCoreError().detail, correlation_id=_correlation_id())
+            raise asyncio.CancelledError
+        task.uncancel()
+        if job.stop.by == "shutdown":
+            error = RunLost()
+            return Failed(code=error.code, message=error.detail, correlation_id=_correlation_id())
+        return Cancelled(by=job.stop.by, reason=job.stop.reason)
+
+    async def _finish(self, job: Job, gate: Gate, appender: Appender, end: End) -> None:
+        """Settle the thread, then append the closers and the one terminal event with the run's new state."""
+        if not isinstance(end, Finished) or gate.ended:
+            note = "stopped" if isinstance(end, Cancelled) else "interrupted"
+            await self._settle(job.run, note=note)
+        await appender.finish(gate.close(end), ending_of(gate.end or end))
+
+    async def _settle(self, run: Run, *, note: str) -> None:
+        """Give the thread what its log shows and its checkpoint lacks. A failure here must not keep the thread busy."""
+        source = self._sources.get(run.agent)
+        if source is None:
+            logger.warning("the run's agent is not configured any more; its text stays in the log", extra={"run_id": run.run_id, "agent": run.agent})
+            return
+        try:
+            partials = fold([event async for event in self._events(run.run_id)])
+            await source.settle(run.thread_id, partials, note=note)
+        except Superseded:
+            raise
+        except Exception as error:  # noqa: BLE001 - the graph's reducers are a team's code; the run must end all the same
+            logger.exception("settling failed; the log keeps the text", extra={"run_id": run.run_id}, exc_info=error)
+
+    async def _events(self, run_id: RunId) -> AsyncIterator[Event]:
+        after = 0
+        while records := await self._log.read(run_id, after=after, limit=READ_LIMIT):
+            for record in records:
+                yield record.event
+            after = records[-1].seq
+
+
+def ending_of(end: End) -> Ending:
+    """The run's new state for its end."""
+    match end:
+        case Finished():
+            usage: Sequence[dict[str, object]] | None = end.usage
+            return Ending(RunStatus.INTERRUPTED if end.interrupts else RunStatus.FINISHED, usage=usage)
+        case Cancelled():
+            return Ending(RunStatus.CANCELLED)
+        case Failed():
+            return Ending(RunStatus.FAILED, error_code=end.code)
+
+
+def _correlation_id() -> str:
+    return uuid.uuid4().hex[:16]

@@ -1,0 +1,78 @@
+"""What a client asks for when it starts a run: checked for form, identified for repetition.
+
+What of it may reach the agent is decided later, by `runs.turn`, with the thread at hand. This module knows
+no thread, no agent and no HTTP.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any, Final, Literal, get_args
+
+import orjson
+from ag_ui.core import RunAgentInput
+
+from middle_core.errors import InvalidRequest
+from middle_core.events import ClientRunId, ClientThreadId
+
+MultitaskStrategy = Literal["reject", "interrupt"]
+OnDisconnect = Literal["continue", "cancel"]
+
+TITLE_CHARS: Final = 80
+
+
+@dataclass(frozen=True, slots=True)
+class StartRequest:
+    """digest: of the whole input, so that a repeated request finds its run.
+
+    continues: the input answers something (a resume, or the result of a client tool). The protocol then reuses the runId
+    on purpose, and the run has the one before as its parent.
+    title: what the thread is called if it has no title yet; empty where the input holds no words.
+    """
+
+    thread_id: ClientThreadId
+    run_id: ClientRunId
+    body: RunAgentInput
+    digest: str
+    idempotency_key: str | None
+    continues: bool
+    multitask_strategy: MultitaskStrategy
+    on_disconnect: OnDisconnect
+    title: str
+
+
+def start_request(body: RunAgentInput, raw: bytes, *, idempotency_key: str | None = None, on_disconnect: OnDisconnect = "continue") -> StartRequest:
+    """Build it from a parsed body and its bytes. Raises InvalidRequest naming the field."""
+    options = body.forwarded_props.get("middleCore") if isinstance(body.forwarded_props, dict) else None
+    options = options if isinstance(options, dict) else {}
+    return StartRequest(
+        thread_id=ClientThreadId(check_id("threadId", body.thread_id)),
+        run_id=ClientRunId(check_id("runId", body.run_id)),
+        body=body,
+        digest=hashlib.sha256(orjson.dumps(orjson.loads(raw), option=orjson.OPT_SORT_KEYS)).hexdigest(),
+        idempotency_key=None if idempotency_key is None else check_id("Idempotency-Key", idempotency_key),
+        continues=bool(body.resume) or bool(body.messages and body.messages[-1].role == "tool"),
+        multitask_strategy=_option(options, "multitask_strategy", MultitaskStrategy, "reject"),
+        on_disconnect=_option(options, "on_disconnect", OnDisconnect, on_disconnect),
+        title=_title(body),
+    )
+
+
+def _option(options: dict[str, Any], name: str, choices: Any, default: Any) -> Any:
+    """One of the choices. An option that is accepted and ignored would be a lie."""
+    value = options.get(name, default)
+    if value not in get_args(choices):
+        raise InvalidRequest(f"forwardedProps.middleCore.{name}: choose one of {', '.join(get_args(choices))}.")
+    return value
+
+
+def _title(body: RunAgentInput) -> str:
+    """The first words of the newest user message, on one line."""
+    for message in reversed(body.messages):
+        if message.role == "user":
+            content = message.content
+            text = content if isinstance(content, str) else " ".join(getattr(part, "text", "") for part in content)
+            words = " ".join(text.split())
+            return words if len(words) <= TITLE_CHARS else words[: TITLE_CHARS - 1].rstrip() + "…"
+    return ""

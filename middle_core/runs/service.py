@@ -1,0 +1,314 @@
+"""The one door to runs: start, follow, connect, stop, list, delete. Every transport calls this and nothing below.
+
+Each call takes the verified principal and asks `auth.access` before it says anything. It knows no HTTP and no
+wire format: it hands out records of the log, and for `connect` the few synthetic events that stand before them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Final
+
+import uuid_utils
+
+from middle_core.auth import access
+from middle_core.auth.principal import Principal
+from middle_core.errors import Draining, InvalidRequest, NotFound, ThreadBusy
+from middle_core.eventlog.base import EventLog, Existing, NewRun, Run, Started, Thread
+from middle_core.eventlog.cursor import check_cursor, parse_cursor
+from middle_core.eventlog.follow import follow
+from middle_core.events import ClientThreadId, Custom, Event, EventType, Record, RunId, ThreadId
+from middle_core.runs.agui_source import AguiSource
+from middle_core.runs.engine import Job
+from middle_core.runs.gate import opening
+from middle_core.runs.partials import fold
+from middle_core.runs.request import StartRequest
+from middle_core.runs.supervisor import Supervisor
+
+TITLE_CHARS: Final = 80
+PAGE: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some threads of one owner, newest first. `next` is the cursor of the following page, or None."""
+
+    threads: Sequence[tuple[Thread, bool]]
+    next: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadStatus:
+    """A thread and what is going on in it."""
+
+    thread: Thread
+    active: Run | None
+    last: Run | None
+
+
+class RunService:
+    """See the module. `sources` maps agent names to their sources; the first is not special, the doors choose."""
+
+    def __init__(
+        self,
+        log: EventLog,
+        supervisor: Supervisor,
+        sources: Mapping[str, AguiSource],
+        *,
+        heartbeat_s: float,
+        stop_wait_s: float,
+        disconnect_grace_s: float,
+    ) -> None:
+        self._log = log
+        self._supervisor = supervisor
+        self._sources = sources
+        self._heartbeat_s = heartbeat_s
+        self._stop_wait_s = stop_wait_s
+        self._disconnect_grace_s = disconnect_grace_s
+
+    @property
+    def agents(self) -> Collection[str]:
+        """The names that `start` and `connect` take."""
+        return self._sources.keys()
+
+    @property
+    def draining(self) -> bool:
+        """Whether the process is about to stop: streams close with a hint to attach again."""
+        return self._supervisor.draining
+
+    async def ping(self) -> None:
+        """Raise unless the log answers."""
+        await self._log.ping()
+
+    # starting --------------------------------------------------------------------------------------
+    async def start(self, principal: Principal, agent: str, asked: StartRequest) -> Run:
+        """Start a run, or find the one that the same request started before.
+
+        Raises NotFound (no such agent), InvalidRequest, RunIdConflict, ThreadBusy, Draining.
+        """
+        if self._supervisor.draining:
+            raise Draining(retry_after=5)
+        if agent not in self._sources:
+            raise NotFound(f"There is no agent called {agent[:64]!r} here.")
+        thread = await self._log.open_thread(principal.owner, asked.thread_id, agent)
+        if thread.agent != agent:
+            raise InvalidRequest(f"This conversation belongs to the agent {thread.agent!r}. Start a new one for {agent!r}.")
+        return await self._supervisor.shielded(self._start(principal, thread, asked))
+
+    async def _start(self, principal: Principal, thread: Thread, asked: StartRequest) -> Run:
+        deadline = asyncio.get_running_loop().time() + self._stop_wait_s
+        while True:
+            try:
+                return await self._create(principal, thread, asked)
+            except ThreadBusy:
+                await self._wait_for_stop(thread, asked, deadline)
+
+    async def _create(self, principal: Principal, thread: Thread, asked: StartRequest) -> Run:
+        run_id = RunId(str(uuid_utils.uuid7()))
+        last = await self._log.last_run(thread.thread_id) if asked.continues else None
+        parent = last.run_id if last is not None else None
+        new = NewRun(
+            run_id=run_id,
+            thread_id=thread.thread_id,
+            client_run_id=asked.run_id,
+            agent=thread.agent,
+            input_digest=asked.digest,
+            idempotency_key=asked.idempotency_key,
+            parent_run_id=parent,
+            reuses_run_id=asked.continues,
+            replica=self._supervisor.replica,
+            lease_s=self._supervisor.lease_s,
+        )
+        first = opening(
+            thread_id=thread.client_thread_id, run_id=asked.run_id, our_run_id=run_id, agent=thread.agent, attempt=1, parent_run_id=parent
+        )
+        made = await self._log.create_run(new, first)
+        if isinstance(made, Existing):
+            self._refresh(principal, made.run)
+            return made.run
+        self._begin(made, principal, asked)
+        if asked.title:
+            await self._log.set_title(thread.thread_id, asked.title[:TITLE_CHARS], only_if_empty=True)
+        return made.run
+
+    def _begin(self, made: Started, principal: Principal, asked: StartRequest) -> None:
+        grace_s = self._disconnect_grace_s if asked.on_disconnect == "cancel" else None
+        self._supervisor.start(Job(made.run, made.claim, asked, principal), grace_s=grace_s)
+
+    async def _wait_for_stop(self, thread: Thread, asked: StartRequest, deadline: float) -> None:
+        """Wait until the run that holds the thread has ended, if it is being stopped; else raise ThreadBusy."""
+        active = await self._log.active_run(thread.thread_id)
+        if active is None:
+            return
+        if active.cancel_requested_at is None:
+            if asked.multitask_strategy != "interrupt":
+                raise ThreadBusy
+            await self._stop(active, "a new message came")
+        await self._until_over(active, deadline)
+
+    async def _until_over(self, run: Run, deadline: float) -> None:
+        """Wait for a run that is being stopped. Raises ThreadBusy at the deadline (the loop's time)."""
+        now: Run | None = run
+        while now is not None and now.status.active:
+            left = deadline - asyncio.get_running_loop().time()
+            if left <= 0:
+                raise ThreadBusy("The answer before this one is still being stopped. Try again in a moment.", retry_after=2)
+            await self._log.changed(run.run_id, after=now.last_seq, within_s=min(left, 1.0))
+            now = await self._log.get_run(run.run_id)
+
+    # following -------------------------------------------------------------------------------------
+    async def attach(self, principal: Principal, run_id: str, cursor: str | None) -> tuple[Run, int]:
+        """The run and the place in it from which to follow. Raises NotFound, InvalidCursor."""
+        run = access.may_see(principal, await self._log.get_run(RunId(run_id)))
+        after = parse_cursor(cursor, run.run_id)
+        check_cursor(after, last_seq=run.last_seq)
+        self._refresh(principal, run)
+        return run, after
+
+    async def follow(self, run: Run, *, after: int, tick_s: float | None = None) -> AsyncIterator[Sequence[Record]]:
+        """The run's records beyond `after`, in batches, until its end; an empty batch for each `tick_s` of silence."""
+        batches = follow(self._log, run.run_id, after=after, heartbeat_s=tick_s or self._heartbeat_s)
+        async with self._supervisor.following(run.run_id), aclosing(batches):
+            async for batch in batches:
+                yield batch
+
+    async def connect(self, principal: Principal, thread_id: ClientThreadId, agent: str) -> Connection:
+        """What a client that opens a thread has to see: the thread as it is, then the active run, live."""
+        thread = await self._log.get_thread(principal.owner, thread_id)
+        source = self._sources.get(thread.agent if thread else agent)
+        if source is None:
+            raise NotFound(f"There is no agent called {agent[:64]!r} here.")
+        if thread is None:
+            return Connection(run=None, after=0, before=_snapshot(thread_id, f"connect-{thread_id}", []), end=_plain_end(thread_id))
+        active = await self._log.active_run(thread.thread_id)
+        if active is None:
+            view = await source.view(thread.thread_id)
+            last = await self._log.last_run(thread.thread_id)
+            run_id = last.client_run_id if last is not None else f"connect-{thread_id}"
+            before = _snapshot(thread_id, run_id, view.messages, await source.state(thread.thread_id))
+            return Connection(run=None, after=0, before=before, end=_plain_end(thread_id, run_id, view.interrupts))
+        self._refresh(principal, active)
+        return await self._connect_busy(thread, active, source)
+
+    async def _connect_busy(self, thread: Thread, run: Run, source: AguiSource) -> Connection:
+        """The thread as it was before this run, with the messages that the run took in; its records follow."""
+        taken = await self._turn_messages(run)
+        made = {message["id"] for message in taken}
+        events = [record.event async for record in self._records(run.run_id)]
+        made.update(partial.message_id for partial in fold(events))
+        made.update(event["messageId"] for event in events if event["type"] == EventType.TOOL_CALL_RESULT)
+        view = await source.view(thread.thread_id)
+        messages = [message for message in view.messages if message["id"] not in made] + list(taken)
+        before = _snapshot(thread.client_thread_id, run.client_run_id, messages, await source.state(thread.thread_id))
+        # The opening record is RUN_STARTED, which the synthetic one stands for.
+        return Connection(run=run, after=1, before=before, end=[])
+
+    async def _turn_messages(self, run: Run) -> Sequence[Event]:
+        """The user messages that the run took in. They are in the log a moment after its start: wait for that."""
+        seen = 0
+        while True:
+            for record in await self._log.read(run.run_id, after=seen, limit=PAGE):
+                seen = record.seq
+                event = record.event
+                if event.get("name") == Custom.TURN:
+                    messages: Sequence[Event] = event["value"]["messages"]
+                    return messages
+                if record.terminal:
+                    return []
+            await self._log.changed(run.run_id, after=seen, within_s=1.0)
+
+    async def _records(self, run_id: RunId) -> AsyncIterator[Record]:
+        after = 0
+        while records := await self._log.read(run_id, after=after, limit=PAGE):
+            for record in records:
+                yield record
+            after = records[-1].seq
+
+    # stopping --------------------------------------------------------------------------------------
+    async def stop(self, principal: Principal, thread_id: ClientThreadId, run_id: str | None) -> bool:
+        """Stop the thread's active run (or the named one, by either id). False if nothing was running."""
+        thread = await self._log.get_thread(principal.owner, thread_id)
+        if thread is None:
+            return False
+        active = await self._log.active_run(thread.thread_id)
+        if active is None or (run_id is not None and run_id not in {active.run_id, active.client_run_id}):
+            return False
+        return await self._supervisor.shielded(self._stop(active, "stopped by the user"))
+
+    async def _stop(self, run: Run, reason: str) -> bool:
+        """Durable intent first, then the task."""
+        stopped = await self._log.request_cancel(run.run_id, reason)
+        if stopped:
+            self._supervisor.stop(run.run_id, by="user", reason=reason)
+        return stopped
+
+    # threads ---------------------------------------------------------------------------------------
+    async def threads(self, principal: Principal, *, limit: int, cursor: str | None) -> Page:
+        """The caller's threads, newest first."""
+        before = _parse_page(cursor)
+        threads = await self._log.list_threads(principal.owner, limit=limit + 1, before=before)
+        busy = {run.thread_id for run in await self._log.running() if run.owner == principal.owner}
+        shown = threads[:limit]
+        following = f"{shown[-1].updated_at}:{shown[-1].thread_id}" if len(threads) > limit else None
+        return Page([(thread, thread.thread_id in busy) for thread in shown], following)
+
+    async def thread(self, principal: Principal, thread_id: ClientThreadId) -> ThreadStatus:
+        """One thread of the caller. Raises NotFound."""
+        thread = access.may_see(principal, await self._log.get_thread(principal.owner, thread_id))
+        last = await self._log.last_run(thread.thread_id)
+        return ThreadStatus(thread, last if last is not None and last.status.active else None, last)
+
+    async def delete_thread(self, principal: Principal, thread_id: ClientThreadId) -> None:
+        """Delete a thread with everything of it. An active run is stopped first. Raises NotFound, ThreadBusy."""
+        status = await self.thread(principal, thread_id)
+        if status.active is not None:
+            await self._stop(status.active, "the conversation was deleted")
+            await self._until_over(status.active, asyncio.get_running_loop().time() + self._stop_wait_s)
+        await self._log.delete_thread(status.thread.thread_id)
+
+    def _refresh(self, principal: Principal, run: Run) -> None:
+        """A fresher token of the same owner replaces the run's."""
+        working = self._supervisor.principal(run.run_id)
+        if working is not None:
+            access.refresh(working, principal)
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """A legal stream for a client that opens a thread: `before`, then the run's records beyond `after`, or `end`.
+
+    `before` and `end` are synthetic: they have no cursor and are not stored.
+    """
+
+    run: Run | None
+    after: int
+    before: Sequence[Event]
+    end: Sequence[Event]
+
+
+def _snapshot(thread_id: str, run_id: str, messages: Sequence[Event], state: Event | None = None) -> list[Event]:
+    events: list[Event] = [{"type": EventType.RUN_STARTED.value, "threadId": thread_id, "runId": run_id}]
+    if state:
+        events.append({"type": EventType.STATE_SNAPSHOT.value, "snapshot": state})
+    events.append({"type": EventType.MESSAGES_SNAPSHOT.value, "messages": list(messages)})
+    return events
+
+
+def _plain_end(thread_id: str, run_id: str | None = None, interrupts: Sequence[Event] = ()) -> list[Event]:
+    end: Event = {"type": EventType.RUN_FINISHED.value, "threadId": thread_id, "runId": run_id or f"connect-{thread_id}"}
+    if interrupts:
+        end["outcome"] = {"type": "interrupt", "interrupts": list(interrupts)}
+    return [end]
+
+
+def _parse_page(cursor: str | None) -> tuple[int, ThreadId] | None:
+    """`<updated_at>:<thread id>` of the last row before. Raises InvalidRequest."""
+    if not cursor:
+        return None
+    at, _, thread_id = cursor.partition(":")
+    if not (at.isascii() and at.isdigit() and thread_id):
+        raise InvalidRequest("cursor: pass back the `next` of the page before, unchanged.")
+    return int(at), ThreadId(thread_id)

@@ -1,0 +1,186 @@
+"""Owns the tasks of this replica: start, stop, beat, drain. The only module that creates tasks.
+
+A run belongs to its task here, never to a request: a request that goes away is a follower that goes away.
+It knows nothing of AG-UI, of agents or of HTTP.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
+from contextvars import Context
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeVar
+
+from middle_core.auth.principal import Principal
+from middle_core.eventlog.base import EventLog
+from middle_core.events import RunId
+from middle_core.runs.engine import Engine, Job
+
+logger = logging.getLogger(__name__)
+
+EARLY_STOPS: Final = 1024
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Handle:
+    """A live run of this replica."""
+
+    job: Job
+    task: asyncio.Task[None]
+    followers: int = 0
+    grace_s: float | None = None
+    """Seconds without a follower after which the run is stopped; None means never."""
+    deadline: asyncio.TimerHandle | None = field(default=None)
+
+
+class Supervisor:
+    """See the module. Use as an async context manager: leaving it ends every task it owns."""
+
+    def __init__(self, log: EventLog, engine: Engine, *, replica: str, beat_s: float, lease_s: float) -> None:
+        self._log = log
+        self._engine = engine
+        self.replica = replica
+        self._beat_s = beat_s
+        self.lease_s = lease_s
+        self._handles: dict[RunId, Handle] = {}
+        self._early_stops: dict[RunId, str] = {}
+        self._strays: frozenset[RunId] = frozenset()
+        self._loose: set[asyncio.Task[Any]] = set()
+        self._beating: asyncio.Task[None] | None = None
+        self.draining = False
+
+    async def __aenter__(self) -> Supervisor:
+        self._beating = asyncio.create_task(self._beat_forever(), name="beat")
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self.drain(within_s=0)
+        if self._beating is not None:
+            self._beating.cancel()
+            await asyncio.wait([self._beating])
+
+    def start(self, job: Job, *, grace_s: float | None) -> None:
+        """Give the run its task. Does not wait."""
+        run_id = job.run.run_id
+        # An empty context: nothing of the request that started the run may be found in it.
+        task = asyncio.create_task(self._engine.drive(job), name=f"run {run_id}", context=Context())
+        self._handles[run_id] = Handle(job, task, grace_s=grace_s)
+        task.add_done_callback(lambda done: self._forget(run_id, done))
+        reason = self._early_stops.pop(run_id, None)
+        if reason is not None:
+            self.stop(run_id, by="user", reason=reason)
+
+    async def shielded(self, work: Coroutine[Any, Any, T]) -> T:
+        """Finish the work even if the caller goes away: for what must not happen by half."""
+        task = asyncio.create_task(work)
+        self._loose.add(task)
+        task.add_done_callback(self._loose.discard)
+        return await asyncio.shield(task)
+
+    def stop(self, run_id: RunId, *, by: str, reason: str) -> None:
+        """Cancel the run's task, once. A run that is just about to start is stopped as it does."""
+        handle = self._handles.get(run_id)
+        if handle is None:
+            if len(self._early_stops) < EARLY_STOPS:
+                self._early_stops[run_id] = reason
+            return
+        if handle.job.stop.by:
+            return
+        handle.job.stop.by, handle.job.stop.reason = by, reason
+        handle.task.cancel()
+
+    def principal(self, run_id: RunId) -> Principal | None:
+        """On whose behalf the run works here."""
+        handle = self._handles.get(run_id)
+        return None if handle is None else handle.job.principal
+
+    @asynccontextmanager
+    async def following(self, run_id: RunId) -> AsyncIterator[None]:
+        """Count a follower. When the last one leaves, a run that is bound to its followers gets its grace."""
+        handle = self._handles.get(run_id)
+        if handle is None:
+            yield
+            return
+        handle.followers += 1
+        if handle.deadline is not None:
+            handle.deadline.cancel()
+            handle.deadline = None
+        try:
+            yield
+        finally:
+            handle.followers -= 1
+            if handle.followers == 0 and handle.grace_s is not None and run_id in self._handles:
+                loop = asyncio.get_running_loop()
+                handle.deadline = loop.call_later(handle.grace_s, self._abandoned, run_id)
+
+    def begin_drain(self) -> None:
+        """From now on no run starts, and every follower is woken to see it."""
+        self.draining = True
+        self._log.wake()
+
+    async def drain(self, *, within_s: float) -> None:
+        """Let the runs finish for `within_s` seconds, then end what is left as lost."""
+        self.begin_drain()
+        tasks = [handle.task for handle in self._handles.values()]
+        if tasks and within_s > 0:
+            await asyncio.wait(tasks, timeout=within_s)
+        for run_id in list(self._handles):
+            self.stop(run_id, by="shutdown", reason="the server is stopping")
+        left = [handle.task for handle in self._handles.values()] + list(self._loose)
+        if left:
+            await asyncio.wait(left)
+
+    def _abandoned(self, run_id: RunId) -> None:
+        """The grace is over. The intent is made durable before the task is cancelled, as with any stop."""
+        reason = "the client went away"
+
+        async def stop() -> None:
+            await self._log.request_cancel(run_id, reason)
+            self.stop(run_id, by="user", reason=reason)
+
+        task = asyncio.create_task(stop())
+        self._loose.add(task)
+        task.add_done_callback(self._loose.discard)
+
+    def _forget(self, run_id: RunId, task: asyncio.Task[None]) -> None:
+        handle = self._handles.pop(run_id, None)
+        if handle is not None and handle.deadline is not None:
+            handle.deadline.cancel()
+        if not task.cancelled() and (error := task.exception()) is not None:
+            # The end could not be written. The beat finds the run without a task and ends it.
+            logger.error("a run's task failed", extra={"run_id": run_id}, exc_info=error)
+
+    async def _beat_forever(self) -> None:
+        while True:
+            await asyncio.sleep(self._beat_s)
+            try:
+                await self._beat()
+            except Exception as error:  # noqa: BLE001 - one failed beat is logged; the lease outlives two of them
+                logger.exception("beat failed", exc_info=error)
+
+    async def _beat(self) -> None:
+        await self._end_strays()
+        claims = [handle.job.claim for handle in self._handles.values()]
+        if not claims:
+            return
+        beat = await self._log.beat(claims, lease_s=self.lease_s)
+        for run_id in beat.superseded:
+            self.stop(run_id, by="superseded", reason="another attempt owns the run")
+        for run_id in beat.cancel_requested:
+            self.stop(run_id, by="user", reason="stopped")
+
+    async def _end_strays(self) -> None:
+        """End the runs of this replica that have no task: their end could not be written when it came.
+
+        Only those seen twice in a row, because a run is in the log an instant before it has its task.
+        """
+        mine = [run for run in await self._log.running() if run.owner_replica == self.replica and run.run_id not in self._handles]
+        for run in mine:
+            if run.run_id in self._strays:
+                await self.shielded(self._engine.end_lost(run, replica=self.replica, lease_s=self.lease_s))
+        self._strays = frozenset(run.run_id for run in mine)

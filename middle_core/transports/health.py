@@ -1,0 +1,36 @@
+"""Is the process alive (`/healthz`), and may it be sent work (`/readyz`)? Both without a token, both without details."""
+
+from __future__ import annotations
+
+import logging
+
+from fastapi import APIRouter
+from starlette.responses import JSONResponse
+
+from middle_core.runs.service import RunService
+
+logger = logging.getLogger(__name__)
+
+
+def router(service: RunService) -> APIRouter:
+    """The routes, bound to the service."""
+    routes = APIRouter(tags=["health"])
+
+    @routes.get("/healthz")
+    async def healthz() -> dict[str, str]:
+        """Alive."""
+        return {"status": "ok"}
+
+    @routes.get("/readyz")
+    async def readyz() -> JSONResponse:
+        """Ready for work: not draining, and the log answers."""
+        if service.draining:
+            return JSONResponse({"status": "draining"}, status_code=503)
+        try:
+            await service.ping()
+        except Exception as error:  # noqa: BLE001 - whatever the driver raises means the same here
+            logger.exception("not ready: the log does not answer", exc_info=error)
+            return JSONResponse({"status": "no database"}, status_code=503)
+        return JSONResponse({"status": "ready"})
+
+    return routes

@@ -1,0 +1,94 @@
+"""What every event stream has in common: headers, a first comment at once, heartbeats, and an end before the token's.
+
+Records become bytes through the `encode` that a door passes; this module knows no vocabulary but `wire.reattach`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Final
+
+from starlette.responses import StreamingResponse
+
+from middle_core.auth.principal import Principal
+from middle_core.eventlog.base import Run
+from middle_core.events import Record
+from middle_core.runs.service import RunService
+from middle_core.transports.wire import agui
+from middle_core.transports.wire.sse_frames import comment
+
+HEADERS: Final = {
+    "Cache-Control": "no-cache, no-transform",
+    "X-Accel-Buffering": "no",
+    "Content-Type": "text/event-stream; charset=utf-8",
+}
+HELLO: Final = comment("middle-core")
+HEARTBEAT: Final = comment("keep-alive")
+
+Encode = Callable[[Record], bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class StreamPolicy:
+    """Seconds. max_stream_s 0: no planned end."""
+
+    heartbeat_s: float
+    max_stream_s: float
+
+
+def response(chunks: AsyncIterator[bytes], *, run_id: str | None = None) -> StreamingResponse:
+    """The streaming response. Its first chunk leaves with the headers, because proxies hold both until then."""
+    headers = dict(HEADERS)
+    if run_id is not None:
+        headers["X-Run-Id"] = run_id
+    return StreamingResponse(chunks, headers=headers, media_type=None)
+
+
+async def synthetic(frames: Iterable[bytes]) -> AsyncIterator[bytes]:
+    """A stream that is complete before it starts."""
+    yield HELLO + b"".join(frames)
+
+
+async def follow(  # noqa: PLR0913 - what a stream depends on, each by name
+    service: RunService,
+    principal: Principal,
+    run: Run,
+    *,
+    after: int,
+    policy: StreamPolicy,
+    before: Sequence[bytes] = (),
+    encode: Encode = agui.frames,
+    clock: Callable[[], float] = time.time,
+) -> AsyncIterator[bytes]:
+    """The run's records as bytes until its end, the token's end, the planned age, or a drain; whichever comes first."""
+    yield HELLO + b"".join(before)
+    opened = clock()
+    ends = [(principal.expires_at, "token_expired")]
+    if policy.max_stream_s:
+        ends.append((opened + policy.max_stream_s, "max_age"))
+    end_at, reason = min(ends)
+    while True:
+        left = end_at - clock()
+        if left <= 0:
+            yield agui.reattach(reason, retry_after_ms=0)
+            return
+        batches = service.follow(run, after=after, tick_s=min(policy.heartbeat_s, left))
+        async with aclosing(batches):
+            async for batch in batches:
+                if service.draining:
+                    yield b"".join(map(encode, batch)) + agui.reattach("drain", retry_after_ms=1000)
+                    return
+                if batch:
+                    after = batch[-1].seq
+                    yield b"".join(map(encode, batch))
+                    if batch[-1].terminal:
+                        return
+                else:
+                    yield HEARTBEAT
+                if end_at - clock() < policy.heartbeat_s:
+                    break  # follow again with the shorter tick, so that the end is not late
+            else:
+                return

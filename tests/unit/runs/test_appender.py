@@ -1,0 +1,137 @@
+"""The appender's laws: nothing lost, nothing reordered, bounded, and only neighbours of one message merge."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from middle_core.errors import Superseded
+from middle_core.eventlog.base import Claim, Ending, RunStatus
+from middle_core.events import Event, RunId, ThreadId
+from middle_core.runs.appender import Appender, merge_deltas
+
+CLAIM = Claim(RunId("r"), ThreadId("t"), 1, "token")
+
+
+def text(message_id: str, delta: str) -> Event:
+    return {"type": "TEXT_MESSAGE_CONTENT", "messageId": message_id, "delta": delta}
+
+
+def args(call_id: str, delta: str) -> Event:
+    return {"type": "TOOL_CALL_ARGS", "toolCallId": call_id, "delta": delta}
+
+
+EVENTS = st.lists(
+    st.one_of(
+        st.builds(text, st.sampled_from("ab"), st.text(min_size=1, max_size=4)),
+        st.builds(args, st.sampled_from("ab"), st.text(min_size=1, max_size=4)),
+        st.builds(lambda n: {"type": "CUSTOM", "name": n, "value": {}}, st.sampled_from("xy")),
+    ),
+    max_size=40,
+)
+
+
+def unmerged(events: Sequence[Event]) -> list[tuple[Any, ...]]:
+    """One entry per character (or per other event): equal before and after any legal merge."""
+    flat: list[tuple[Any, ...]] = []
+    for event in events:
+        if "delta" in event:
+            flat += [(event["type"], event.get("messageId"), event.get("toolCallId"), char) for char in event["delta"]]
+        else:
+            flat.append((event["type"], event["name"]))
+    return flat
+
+
+@given(EVENTS, st.integers(1, 12))
+@settings(max_examples=200, deadline=None)
+def test_merging_keeps_every_character_in_order_and_the_bound(events: list[Event], bound: int) -> None:
+    before = [dict(event) for event in events]
+    merged = merge_deltas(events, max_chars=bound)
+    assert unmerged(merged) == unmerged(events)
+    assert events == before, "the input is not changed"
+    assert all(len(event["delta"]) <= max(bound, 4) for event in merged if "delta" in event)
+
+
+def test_neighbours_of_one_message_become_one_record() -> None:
+    merged = merge_deltas([text("a", "x"), text("a", "y"), args("c", "{"), args("c", "}"), text("a", "z")], max_chars=100)
+    assert merged == [text("a", "xy"), args("c", "{}"), text("a", "z")]
+
+
+class SlowLog:
+    """A log whose commit takes as long as the test says."""
+
+    def __init__(self) -> None:
+        self.batches: list[list[Event]] = []
+        self.endings: list[Ending | None] = []
+        self.gate = asyncio.Semaphore(0)
+        self.entered = asyncio.Event()
+        self.error: Exception | None = None
+
+    async def append(self, claim: Claim, events: Sequence[Event], *, ending: Ending | None = None) -> list[Any]:
+        assert claim == CLAIM
+        self.entered.set()
+        await self.gate.acquire()
+        if self.error is not None:
+            raise self.error
+        self.batches.append(list(events))
+        self.endings.append(ending)
+        return []
+
+
+async def test_the_first_event_is_written_alone_and_the_next_batch_gathers_meanwhile() -> None:
+    log = SlowLog()
+    appender = Appender(log, CLAIM)  # type: ignore[arg-type] - only append is called
+    async with asyncio.TaskGroup() as group, asyncio.timeout(5):
+        group.create_task(appender.run())
+        await appender.put([text("a", "1")])
+        await log.entered.wait()
+        await appender.put([text("a", "2")])
+        await appender.put([text("a", "3")])
+        for _ in range(3):
+            log.gate.release()
+        await appender.finish([{"type": "RUN_FINISHED"}], Ending(RunStatus.FINISHED))
+        appender.stop()
+    assert log.batches == [[text("a", "1")], [text("a", "23")], [{"type": "RUN_FINISHED"}]]
+    assert [ending is not None for ending in log.endings] == [False, False, True]
+
+
+async def test_a_full_buffer_slows_the_source_and_drops_nothing() -> None:
+    log = SlowLog()
+    appender = Appender(log, CLAIM, max_pending=3)  # type: ignore[arg-type] - only append is called
+    put = 0
+    async with asyncio.TaskGroup() as group, asyncio.timeout(5):
+        group.create_task(appender.run())
+
+        async def source() -> None:
+            nonlocal put
+            for index in range(20):
+                await appender.put([args(str(index), "x")])
+                put += 1
+            appender.stop()
+
+        group.create_task(source())
+        await log.entered.wait()
+        while not log.gate.locked():
+            await asyncio.sleep(0)
+        assert put < 20, "the source waits for the log"
+        for _ in range(20):
+            log.gate.release()
+    assert [event["toolCallId"] for batch in log.batches for event in batch] == [str(index) for index in range(20)]
+
+
+async def test_a_superseded_writer_ends_the_whole_attempt() -> None:
+    log = SlowLog()
+    log.error = Superseded()
+    appender = Appender(log, CLAIM, max_pending=1)  # type: ignore[arg-type] - only append is called
+    log.gate.release()
+    with pytest.raises(ExceptionGroup) as caught:
+        async with asyncio.TaskGroup() as group, asyncio.timeout(5):
+            group.create_task(appender.run())
+            await appender.put([text("a", "1")])
+            await appender.drain()
+    assert caught.group_contains(Superseded)
