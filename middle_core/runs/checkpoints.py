@@ -1,0 +1,125 @@
+"""LangGraph's checkpoints in the log's own database, fenced by the run's claim.
+
+LangGraph's saver commits inside its methods and knows no owner: an attempt that was superseded, or a
+tool that comes back after a stop, would overwrite what its successor wrote. Here every write is one
+transaction of the log's writer that checks the claim first. That also leaves one writer in the
+file, so checkpoints and events never lock each other out, and a cancelled write cannot leave a
+transaction open: it is done in the writer's thread, or not at all.
+
+Reads are LangGraph's own, on a connection that cannot write. Knows no agent and no event.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
+from typing import Any, Final
+
+import aiosqlite
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import (
+    WRITES_IDX_MAP,
+    BaseCheckpointSaver,
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    get_checkpoint_metadata,
+)
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+
+from middle_core.errors import Unclaimed
+from middle_core.eventlog.base import Claim, EventLog
+from middle_core.eventlog.sqlite import SqliteEventLog
+
+CLAIM: ContextVar[Claim | None] = ContextVar("middle_core_claim", default=None)
+"""The claim under which the current task may write checkpoints; set by the engine in the run's own task.
+
+It stays valid until the run's ending is appended, so what settles a stopped run writes under it too.
+"""
+
+_PUT: Final = """
+INSERT OR REPLACE INTO checkpoints (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata)
+VALUES (?, ?, ?, ?, ?, ?, ?)"""
+_WRITES: Final = """
+INTO writes (thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, value)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_PUT_WRITES: Final = "INSERT OR IGNORE" + _WRITES
+_PUT_SPECIAL_WRITES: Final = "INSERT OR REPLACE" + _WRITES
+_DELETE: Final = ("DELETE FROM checkpoints WHERE thread_id = ?", "DELETE FROM writes WHERE thread_id = ?")
+
+
+@asynccontextmanager
+async def open_saver(log: EventLog) -> AsyncIterator[BaseCheckpointSaver[str]]:
+    """The saver that writes through this log; makes LangGraph's tables if absent. Close it before the log.
+
+    Its writes raise `Superseded` if the claim does not hold any more, and `Unclaimed` outside of a run or
+    for another thread than the claim's.
+    """
+    if not isinstance(log, SqliteEventLog):
+        raise TypeError(f"There is no checkpoint saver for {type(log).__name__}.")
+    async with aiosqlite.connect(log.path, timeout=10, isolation_level=None) as connection:
+        saver = FencedSqliteSaver(connection, log)
+        await saver.setup()
+        # From here on it only reads: a write method that a newer LangGraph adds fails instead of passing the fence.
+        await connection.execute("PRAGMA query_only = ON")
+        yield saver
+
+
+class FencedSqliteSaver(AsyncSqliteSaver):
+    """LangGraph's SQLite saver (langgraph-checkpoint-sqlite 3.1) with its three writes replaced."""
+
+    def __init__(self, connection: aiosqlite.Connection, log: SqliteEventLog) -> None:
+        super().__init__(connection)
+        self._log = log
+
+    async def aput(
+        self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, new_versions: ChannelVersions
+    ) -> RunnableConfig:
+        """Save a checkpoint; durable when it returns."""
+        at = config["configurable"]
+        thread_id, namespace = str(at["thread_id"]), at["checkpoint_ns"]
+        type_, data = self.serde.dumps_typed(checkpoint)
+        meta = json.dumps(get_checkpoint_metadata(config, metadata), ensure_ascii=False).encode("utf-8", "ignore")
+        row = (thread_id, namespace, checkpoint["id"], at.get("checkpoint_id"), type_, data, meta)
+        await self._write(thread_id, _PUT, [row])
+        return {"configurable": {"thread_id": at["thread_id"], "checkpoint_ns": namespace, "checkpoint_id": checkpoint["id"]}}
+
+    async def aput_writes(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = "") -> None:
+        """Save what a task wrote before its step is complete; durable when it returns."""
+        at = config["configurable"]
+        thread_id = str(at["thread_id"])
+        place = (thread_id, str(at["checkpoint_ns"]), str(at["checkpoint_id"]), task_id, task_path)
+        rows = [
+            (*place, WRITES_IDX_MAP.get(channel, index), channel, *self.serde.dumps_typed(value))
+            for index, (channel, value) in enumerate(writes)
+        ]
+        # Errors and interrupts have fixed places and replace what stands there; a task's results are written once.
+        special = all(channel in WRITES_IDX_MAP for channel, _ in writes)
+        await self._write(thread_id, _PUT_SPECIAL_WRITES if special else _PUT_WRITES, rows)
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        """Delete the thread's checkpoints, as the run that holds it. A thread as a whole: `EventLog.delete_thread`."""
+
+        def work(db: sqlite3.Connection) -> None:
+            for statement in _DELETE:
+                db.execute(statement, (str(thread_id),))
+
+        await self._log.transact(_claim(str(thread_id)), work)
+
+    async def _write(self, thread_id: str, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        def work(db: sqlite3.Connection) -> None:
+            db.executemany(statement, rows)
+
+        await self._log.transact(_claim(thread_id), work)
+
+
+def _claim(thread_id: str) -> Claim:
+    claim = CLAIM.get()
+    if claim is None:
+        raise Unclaimed
+    if claim.thread_id != thread_id:
+        raise Unclaimed("A run may write the checkpoints of its own thread only.")
+    return claim
