@@ -1,0 +1,506 @@
+"""The protocol gate: what enters the log is a legal AG-UI sequence, whatever the source does.
+
+Pure: events in, events out. It repairs what has one sensible repair (the table is `runs.grammar`), counts what it repairs
+(`Gate.repairs`), and ends the run with closers and one RUN_ERROR where there is none. It decides nothing
+about a run's fate otherwise, reads no clock, and knows neither agents nor transports.
+
+Legal is what both the AG-UI 1.x documents (https://docs.ag-ui.com/concepts/events) and the verifier of
+@ag-ui/client 0.0.59 accept. What that client cannot *parse* is no matter of this module: see `transports.wire`.
+
+Ids. Text, reasoning and tool messages share one namespace (the client appends text to whichever message has the
+id), tool calls have another. An id whose message or call was ended and starts again gets a suffix, `m~2`, for
+everything that follows under it. The client would append to the ended message; AG-UI wants ids unique per run.
+
+Size. No event is longer than `max_event_bytes` of JSON. Text, arguments and reasoning are split into several
+deltas; a tool result is cut, with a note; anything else is replaced by CUSTOM `middle_core.omitted`.
+
+State grows with the number of messages, calls and steps of one run, not with its length in tokens.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Final
+
+import orjson
+
+from middle_core.events import TERMINAL, ClientRunId, ClientThreadId, Custom, Event, EventType, custom
+from middle_core.runs.end import Cancelled, End, Failed, Finished, opening, terminal
+from middle_core.runs.grammar import CALL, EXCEPTIONS, KINDS, MOVES, REASONING, RULES, STEP, TEXT, THOUGHT, Act, Kind, Move, State
+from middle_core.runs.jsonable import TooBig, content_text, jsonable, text
+from middle_core.runs.messages import wire_message
+
+__all__ = ["Cancelled", "End", "Failed", "Finished", "Gate", "opening"]
+
+T = EventType
+
+MIN_EVENT_BYTES: Final = 4096
+"""Below it an event's bounded ids and names, all escaped, might not fit."""
+_MAX_NAME = 256
+UNNAMED_TOOL: Final = "unknown_tool"
+
+_ROLES = frozenset({"assistant", "user", "system", "developer"})
+
+
+class Malformed(Exception):
+    """An event beyond repair. The text names the field and the type found, never a value."""
+
+
+@dataclass(slots=True, eq=False)
+class _Open:
+    """An open thing: the source's id, ours, and what has come so far."""
+
+    kind: Kind
+    source_id: str
+    id: str
+    filled: bool = False
+    half: str = ""
+    """A high surrogate that waits for its other half in the next delta."""
+    depth: int = 1
+    within: _Open | None = None
+    """The reasoning block that a reasoning message stands in."""
+    ours: bool = False
+    """Whether this gate opened it on its own: then it ends with what stands in it."""
+
+
+@dataclass(slots=True)
+class _Ids:
+    """Unique ids of one namespace."""
+
+    limit: int
+    taken: set[str] = field(default_factory=set)
+
+    def cut(self, wanted: str) -> str:
+        return wanted[: self.limit]
+
+    def take(self, wanted: str) -> str:
+        stem = self.cut(wanted)
+        unique, n = stem, 1
+        while unique in self.taken:
+            n += 1
+            unique = f"{stem}~{n}"
+        self.taken.add(unique)
+        return unique
+
+
+class Gate:
+    """One run's gate. `feed` what the source says, then `close` once; afterwards nothing comes out.
+
+    max_event_bytes: of one event's JSON, at least `MIN_EVENT_BYTES`.
+    correlation_id: goes into the RUN_ERROR that the gate itself may have to write; the run's id if not given.
+    """
+
+    def __init__(self, *, thread_id: ClientThreadId, run_id: ClientRunId, max_event_bytes: int, correlation_id: str | None = None) -> None:
+        if max_event_bytes < MIN_EVENT_BYTES:
+            raise ValueError(f"max_event_bytes is {max_event_bytes}; it must be at least {MIN_EVENT_BYTES}")
+        self.end: End | None = None
+        """How the run ended; None while it is open."""
+        self.fault: str | None = None
+        """What was beyond repair, for the log of this server; holds no value of the event."""
+        self.repairs: Counter[str] = Counter()
+        """What was repaired or dropped, by kind of repair."""
+        self._thread_id = thread_id
+        self._run_id = run_id
+        self._correlation_id = correlation_id if correlation_id is not None else str(run_id)
+        self._max = max_event_bytes
+        # An id stands in an event beside others; a sixteenth leaves room for all of them, escaped.
+        limit = max_event_bytes // 64
+        self._ids = {kind.space: _Ids(limit) for kind in KINDS} | {"activity": _Ids(limit)}
+        self._open: dict[tuple[Kind, str], _Open] = {}
+        self._texts: dict[str, _Open] = {}
+        """The open text messages by the source's id: the hot path's view of `_open`."""
+        self._ours: dict[tuple[Kind | str, str], str] = {}
+        """The newest id of ours for each of the source's."""
+        self._unanswered: dict[str, list[str]] = {}
+        self._answered: set[str] = set()
+        self._latest: dict[Kind, str] = {}
+        self._state_lost = False
+        # JSON escapes a character into 6 bytes at most: shorter deltas fit without being measured.
+        self._surely_fits = (max_event_bytes - 256) // 6 - limit
+
+    @property
+    def ended(self) -> bool:
+        """Whether the terminal event has come out."""
+        return self.end is not None
+
+    def feed(self, event: Mapping[str, Any]) -> list[Event]:
+        """The legal, JSON-safe events that this one becomes: none, one or several. Never raises.
+
+        RUN_STARTED, RUN_FINISHED and RUN_ERROR of the source are not passed: the engine decides them.
+        """
+        if self.end is not None:
+            return []
+        # The hot path: one more piece of text for an open message.
+        if type(event) is dict and len(event) == 3 and event.get("type") == "TEXT_MESSAGE_CONTENT":
+            source_id, delta = event.get("messageId"), event.get("delta")
+            if type(source_id) is str and type(delta) is str and delta and len(delta) < self._surely_fits and text(delta) is delta:
+                message = self._texts.get(source_id)
+                if message is not None and not message.half:
+                    message.filled = True
+                    return [{"type": "TEXT_MESSAGE_CONTENT", "messageId": message.id, "delta": delta}]
+        out: list[Event] = []
+        try:
+            for legal in self._feed(event):
+                out.append(legal)  # noqa: PERF402 - what came out before a fault has changed the state, so it must be kept
+        except Malformed as fault:
+            self.fault = str(fault)
+            out += self.close(Failed("internal", "The answer broke off because of a fault in the server.", self._correlation_id))
+        return out
+
+    def close(self, end: End) -> list[Event]:
+        """Closers for everything open, innermost first, then the one terminal event. [] after that."""
+        if self.end is not None:
+            return []
+        out = list(self._close_all())
+        self.end = end
+        out += terminal(end, thread_id=self._thread_id, run_id=self._run_id, max_event_bytes=self._max)
+        return out
+
+    def recover(self, logged: Iterable[Event]) -> list[Event]:
+        """Take over an earlier attempt: learn its events from the log, and close what it left open."""
+        for event in logged:
+            self.feed(event)
+        return list(self._close_all())
+
+    # What comes in --------------------------------------------------------------------------------------
+
+    def _feed(self, event: Mapping[str, Any]) -> Iterator[Event]:
+        if not isinstance(event, Mapping):
+            raise Malformed(f"an event is a {type(event).__name__}, not a mapping")
+        said = event.get("type")
+        if not isinstance(said, str):
+            raise Malformed(f"type is a {type(said).__name__}, not a string")
+        name = str(said.value) if isinstance(said, Enum) else said
+        if name in MOVES:
+            yield from self._move(*MOVES[name], event)
+        elif name in self._ALONE:
+            yield from self._ALONE[name](self, event)
+        elif name not in TERMINAL and name != T.RUN_STARTED:
+            self.repairs["raw_dropped" if name == "RAW" else "unknown_type_dropped"] += 1
+
+    def _move(self, move: Move, kind: Kind, event: Mapping[str, Any]) -> Iterator[Event]:
+        source_id = self._source_id(move, kind, event)
+        delta = _delta(event) if move is not Move.START else ""
+        thing = self._open.get((kind, source_id))
+        if thing is not None:
+            state = State.FILLED if thing.filled else State.STARTED
+        else:
+            # A step's name may come again; an id may not.
+            state = State.ENDED if (kind, source_id) in self._ours and kind is not STEP else State.ABSENT
+        act = EXCEPTIONS.get((kind, move, state)) or RULES[move, state]
+        if act is Act.DROP or act is Act.NEST:
+            self.repairs[f"{kind.name}_{move.value}_{state.value}"] += 1
+            if act is Act.NEST and thing is not None:
+                thing.depth += 1
+            return
+        if act is Act.RESTART and thing is not None:
+            self.repairs[f"{kind.name}_restarted"] += 1
+            yield from self._end(thing)
+        if thing is None or act is Act.RESTART:
+            if move is Move.PART and not delta and not event.get("toolCallName"):
+                self.repairs["empty_delta"] += 1
+                return
+            self.repairs[f"{kind.name}_opened"] += move is not Move.START
+            yield from self._start(kind, source_id, event)
+            thing = self._open[kind, source_id]
+        if move is Move.PART:
+            yield from self._part(thing, delta, self._metadata(event))
+        elif move is Move.END:
+            thing.depth -= 1
+            if thing.depth == 0:
+                yield from self._end(thing, self._metadata(event))
+
+    def _source_id(self, move: Move, kind: Kind, event: Mapping[str, Any]) -> str:
+        source_id = event.get(kind.key)
+        if source_id is None and move is Move.PART:
+            source_id = self._latest.get(kind)  # a chunk without an id goes on with the one before
+        source_id = _string(event, kind.key, source_id) or kind.name
+        self._latest[kind] = source_id
+        return source_id
+
+    # Things with a beginning and an end -----------------------------------------------------------------
+
+    def _start(self, kind: Kind, source_id: str, event: Mapping[str, Any]) -> Iterator[Event]:
+        more = self._fields(kind, event) | self._metadata(event)
+        block: _Open | None = None
+        if kind is THOUGHT:
+            block = self._block(source_id)
+            if block is None:
+                yield from self._start(REASONING, source_id, {})
+                block = self._open[REASONING, source_id]
+                block.ours = True
+        ids = self._ids[kind.space]
+        our_id = ids.cut(source_id) if kind is STEP else ids.take(source_id)
+        self.repairs["renamed"] += our_id != source_id
+        self._ours[kind, source_id] = our_id
+        thing = self._open[kind, source_id] = _Open(kind, source_id, our_id, within=block)
+        if kind is TEXT:
+            self._texts[source_id] = thing
+        elif kind is CALL:
+            self._unanswered.setdefault(source_id, []).append(our_id)
+        yield {"type": kind.start.value, kind.key: our_id} | more
+
+    def _fields(self, kind: Kind, event: Mapping[str, Any]) -> Event:
+        """What a START says besides its id; a part that opens its message may say the same."""
+        if kind is THOUGHT:
+            return {"role": "reasoning"}
+        if kind is TEXT:
+            role, name = event.get("role"), event.get("name")
+            fields: Event = {"role": str(role) if isinstance(role, str) and role in _ROLES else "assistant"}
+            return fields | ({"name": text(name)[:_MAX_NAME]} if isinstance(name, str) else {})
+        if kind is CALL:
+            name, parent = event.get("toolCallName"), event.get("parentMessageId")
+            fields = {"toolCallName": (_string(event, "toolCallName", name)[:_MAX_NAME] if name is not None else "") or UNNAMED_TOOL}
+            if isinstance(parent, str) and parent:
+                parent = text(parent)
+                fields["parentMessageId"] = self._ours.get((TEXT, parent)) or self._ids["message"].cut(parent)
+            return fields
+        return {}
+
+    def _block(self, source_id: str) -> _Open | None:
+        """The open reasoning block for a message: that of its id, else the latest with no message open in it."""
+        if (REASONING, source_id) in self._open:
+            return self._open[REASONING, source_id]
+        busy = {id(thing.within) for thing in self._open.values()}
+        return next((thing for thing in reversed(self._open.values()) if thing.kind is REASONING and id(thing) not in busy), None)
+
+    def _part(self, thing: _Open, delta: str, metadata: Event) -> Iterator[Event]:
+        delta = thing.half + delta
+        thing.half = ""
+        if delta and "\ud800" <= delta[-1] <= "\udbff":
+            thing.half, delta = delta[-1], delta[:-1]
+        if not delta:
+            self.repairs["empty_delta"] += not thing.half
+            return
+        delta = text(delta)
+        thing.filled = True
+        assert thing.kind.part is not None
+        frame: Event = {"type": thing.kind.part.value, thing.kind.key: thing.id} | metadata
+        pieces = [delta]
+        if len(delta) >= self._surely_fits:
+            pieces = list(_pieces(delta, self._max - _size(frame) - len(',"delta":')))
+            self.repairs["split"] += len(pieces) > 1
+        for piece in pieces:
+            yield frame | {"delta": piece}
+
+    def _end(self, thing: _Open, metadata: Event | None = None) -> Iterator[Event]:
+        for inner in [one for one in reversed(self._open.values()) if one.within is thing]:
+            self.repairs["thought_closed"] += 1
+            inner.within = None
+            yield from self._end(inner)
+        if thing.half:
+            thing.half = ""
+            yield from self._part(thing, "\ufffd", {})
+        del self._open[thing.kind, thing.source_id]
+        if thing.kind is TEXT:
+            del self._texts[thing.source_id]
+        yield {"type": thing.kind.end.value, thing.kind.key: thing.id} | (metadata or {})
+        if thing.within is not None and thing.within.ours:
+            yield from self._end(thing.within)
+
+    def _close_all(self) -> Iterator[Event]:
+        while self._open:
+            thing = next(reversed(self._open.values()))
+            self.repairs[f"{thing.kind.name}_closed"] += 1
+            yield from self._end(thing)
+
+    # Events that stand alone ----------------------------------------------------------------------------
+
+    def _result(self, event: Mapping[str, Any]) -> Iterator[Event]:
+        source_id = _string(event, "toolCallId", event.get("toolCallId")) or CALL.name
+        waiting = self._unanswered.get(source_id)
+        # A call of an earlier run is answered in this one after an approval: unknown here, and legal.
+        our_call = waiting[0] if waiting else self._ours.get((CALL, source_id)) or self._ids["call"].cut(source_id)
+        if our_call in self._answered:
+            self.repairs["result_again"] += 1
+            return
+        wanted = event.get("messageId")
+        wanted = (_string(event, "messageId", wanted) if wanted is not None else "") or f"result-{our_call}"
+        call = self._open.get((CALL, source_id))
+        if call is not None and call.id == our_call:
+            self.repairs["call_closed"] += 1
+            yield from self._end(call)
+        if waiting:
+            del waiting[0]
+        self._answered.add(our_call)
+        our_id = self._ids["message"].take(wanted)
+        self.repairs["renamed"] += our_id != wanted
+        frame: Event = {"type": T.TOOL_CALL_RESULT.value, "messageId": our_id, "toolCallId": our_call, "role": "tool"}
+        frame |= self._metadata(event)
+        yield frame | {"content": self._content(event.get("content"), self._max - _size(frame) - len(',"content":'))}
+
+    def _content(self, content: Any, room: int) -> str:
+        """A tool's result as one string (@ag-ui/client 0.0.59 takes no other), cut where it is too long."""
+        try:
+            whole = content_text(content, budget=16 * room)
+        except TooBig:
+            self.repairs["result_cut"] += 1
+            return "[The result is much larger than one event may carry; it was left out.]"
+        if _size(whole) <= room:
+            return whole
+        self.repairs["result_cut"] += 1
+        note = f"\n[Cut here: the result has {len(whole)} characters, more than one event may carry.]"
+        return next(_pieces(whole, room - len(note) - 8)) + note
+
+    def _state_snapshot(self, event: Mapping[str, Any]) -> Iterator[Event]:
+        if event.get("snapshot") is None:
+            self.repairs["empty_snapshot"] += 1
+            return
+        self._state_lost = False
+        yield from self._whole(event, T.STATE_SNAPSHOT, "snapshot")
+
+    def _state_delta(self, event: Mapping[str, Any]) -> Iterator[Event]:
+        if not isinstance(event.get("delta"), list):
+            raise Malformed(f"STATE_DELTA.delta is a {type(event.get('delta')).__name__}, not a list")
+        if self._state_lost or not event["delta"] or not all(map(_is_patch, event["delta"])):
+            # After an omitted snapshot or delta a patch would be applied to the wrong document.
+            self.repairs["state_delta_dropped"] += 1
+            return
+        yield from self._whole(event, T.STATE_DELTA, "delta")
+
+    def _messages(self, event: Mapping[str, Any]) -> Iterator[Event]:
+        messages = event.get("messages")
+        if not isinstance(messages, list | tuple):
+            raise Malformed(f"MESSAGES_SNAPSHOT.messages is a {type(messages).__name__}, not a list")
+        kept: dict[str, Event] = {}
+        for message in messages:
+            try:
+                plain = wire_message(message, budget=self._max)
+            except TooBig:
+                yield self._omitted(T.MESSAGES_SNAPSHOT, None)
+                return
+            if plain is None:
+                self.repairs["message_dropped"] += 1
+            else:
+                kept[plain["id"]] = plain
+        yield from self._fitting({"type": T.MESSAGES_SNAPSHOT.value, "messages": list(kept.values())} | self._metadata(event))
+
+    def _activity(self, event: Mapping[str, Any]) -> Iterator[Event]:
+        name = T(event["type"])
+        source_id = _string(event, "messageId", event.get("messageId"))
+        our_id = self._ours.get(("activity", source_id))
+        if our_id is None:
+            our_id = self._ours["activity", source_id] = self._ids["message"].take(source_id)
+            self.repairs["renamed"] += our_id != source_id
+        fields: Event = {"messageId": our_id, "activityType": _string(event, "activityType", event.get("activityType"))[:_MAX_NAME]}
+        if name is T.ACTIVITY_DELTA:
+            if not isinstance(event.get("patch"), list) or not all(map(_is_patch, event["patch"])):
+                self.repairs["activity_delta_dropped"] += 1
+                return
+            yield from self._whole(event, name, "patch", fields)
+            return
+        if not isinstance(event.get("content"), Mapping):
+            raise Malformed(f"ACTIVITY_SNAPSHOT.content is a {type(event.get('content')).__name__}, not a mapping")
+        if isinstance(replace := event.get("replace"), bool):
+            fields["replace"] = replace
+        yield from self._whole(event, name, "content", fields)
+
+    def _encrypted(self, event: Mapping[str, Any]) -> Iterator[Event]:
+        subtype, entity = event.get("subtype"), _string(event, "entityId", event.get("entityId"))
+        if subtype not in ("tool-call", "message"):
+            self.repairs["encrypted_value_dropped"] += 1
+            return
+        kinds = (CALL,) if subtype == "tool-call" else (THOUGHT, TEXT)
+        ours = next((self._ours[kind, entity] for kind in kinds if (kind, entity) in self._ours), entity)
+        value = _string(event, "encryptedValue", event.get("encryptedValue"))
+        yield from self._fitting(
+            {"type": T.REASONING_ENCRYPTED_VALUE.value, "subtype": subtype, "entityId": ours, "encryptedValue": value}
+            | self._metadata(event)
+        )
+
+    def _custom(self, event: Mapping[str, Any]) -> Iterator[Event]:
+        name = _string(event, "name", event.get("name"))[:_MAX_NAME]
+        value = event.get("value")
+        if name == Custom.OMITTED and isinstance(value, Mapping) and value.get("type") in (T.STATE_SNAPSHOT, T.STATE_DELTA):
+            self._state_lost = True
+        yield from self._whole(event, T.CUSTOM, "value", {"name": name})
+
+    def _whole(self, event: Mapping[str, Any], name: T, payload: str, fields: Event | None = None) -> Iterator[Event]:
+        """An event whose payload is any JSON and cannot be cut."""
+        frame: Event = {"type": name.value} | (fields or {})
+        try:
+            frame[payload] = jsonable(event.get(payload), budget=self._max)
+        except TooBig:
+            yield self._omitted(name, frame.get("name"))
+            return
+        yield from self._fitting(frame | self._metadata(event))
+
+    def _metadata(self, event: Mapping[str, Any]) -> Event:
+        metadata = event.get("metadata")
+        if not isinstance(metadata, Mapping):
+            return {}
+        try:
+            plain = jsonable(metadata, budget=self._max // 8)
+        except TooBig:
+            plain = None
+        if plain is None or _size(plain) > self._max // 8:
+            self.repairs["metadata_dropped"] += 1
+            return {}
+        return {"metadata": plain}
+
+    def _fitting(self, event: Event) -> Iterator[Event]:
+        yield event if _size(event) <= self._max else self._omitted(T(event["type"]), event.get("name"))
+
+    def _omitted(self, name: T, label: str | None) -> Event:
+        self.repairs["omitted"] += 1
+        if name in (T.STATE_SNAPSHOT, T.STATE_DELTA):
+            self._state_lost = True
+        return custom(Custom.OMITTED, type=name.value, label=label, maxBytes=self._max)
+
+    _ALONE: Final[dict[str, Callable[[Gate, Mapping[str, Any]], Iterator[Event]]]] = {
+        T.TOOL_CALL_RESULT.value: _result,
+        T.STATE_SNAPSHOT.value: _state_snapshot,
+        T.STATE_DELTA.value: _state_delta,
+        T.MESSAGES_SNAPSHOT.value: _messages,
+        T.ACTIVITY_SNAPSHOT.value: _activity,
+        T.ACTIVITY_DELTA.value: _activity,
+        T.REASONING_ENCRYPTED_VALUE.value: _encrypted,
+        T.CUSTOM.value: _custom,
+    }
+
+
+def _string(event: Mapping[str, Any], key: str, value: Any) -> str:
+    return text(_raw_string(event, key, value))
+
+
+def _raw_string(event: Mapping[str, Any], key: str, value: Any) -> str:
+    """`value` if it is a string. Raises `Malformed`, which names the field and not what it holds."""
+    if not isinstance(value, str):
+        raise Malformed(f"{event['type']}.{key} is a {type(value).__name__}, not a string")
+    return str.__str__(value)
+
+
+def _delta(event: Mapping[str, Any]) -> str:
+    """The delta as it came: half of a surrogate pair may wait for the other half."""
+    delta = event.get("delta")
+    return "" if delta is None else _raw_string(event, "delta", delta)
+
+
+def _size(value: Any) -> int:
+    return len(orjson.dumps(value))
+
+
+def _pieces(whole: str, room: int) -> Iterator[str]:
+    """`whole` in pieces whose JSON string has at most `room` bytes, cut between code points."""
+    start = 0
+    while start < len(whole):
+        length = min(room - 2, len(whole) - start)
+        while (size := _size(whole[start : start + length])) > room:
+            length = max(1, min(length - 1, length * room // size))
+        yield whole[start : start + length]
+        start += length
+
+
+def _is_patch(operation: Any) -> bool:
+    """Whether it is an operation of RFC 6902 by its shape."""
+    if not isinstance(operation, Mapping):
+        return False
+    op, path = operation.get("op"), operation.get("path")
+    if not isinstance(path, str) or (path and not path.startswith("/")):
+        return False
+    if op in ("move", "copy"):
+        return isinstance(operation.get("from"), str)
+    return op == "remove" or (op in ("add", "replace", "test") and "value" in operation)

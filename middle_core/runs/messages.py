@@ -1,0 +1,79 @@
+"""One message of a MESSAGES_SNAPSHOT, as AG-UI's schema wants it.
+
+A browser drops the whole run over one `null` field or one list where a string is due, so each message is
+rebuilt from the fields its role has. Knows no order and no pairing: that is `runs.repair`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from middle_core.events import Event
+from middle_core.runs.jsonable import content_text, jsonable, text
+
+_STRINGS: Final[dict[str, tuple[str, ...]]] = {
+    "developer": ("name",),
+    "system": ("name",),
+    "user": ("name",),
+    "assistant": ("name", "encryptedValue"),
+    "reasoning": ("encryptedValue",),
+    "tool": ("toolCallId", "error", "encryptedValue"),
+    "activity": ("activityType",),
+}
+"""The optional string fields of each role; a role not listed is no AG-UI message."""
+_REQUIRED: Final = {"tool": "toolCallId", "activity": "activityType"}
+_PARTS: Final = frozenset({"text", "image", "audio", "video", "document", "binary"})
+
+
+def wire_message(message: object, *, budget: int) -> Event | None:
+    """The message with only what its role has, or None where it has no id, no known role or lacks a required field.
+
+    Raises `jsonable.TooBig` where the message cannot fit `budget` characters of JSON.
+    """
+    if not isinstance(message, Mapping) or not isinstance(message.get("id"), str) or message.get("role") not in _STRINGS:
+        return None
+    role = str(message["role"])
+    plain: Event = {"id": text(message["id"]), "role": role}
+    plain |= {key: text(message[key]) for key in _STRINGS[role] if isinstance(message.get(key), str)}
+    if role in _REQUIRED and _REQUIRED[role] not in plain:
+        return None
+    content = message.get("content")
+    if role == "activity":
+        if not isinstance(content, Mapping):
+            return None
+        plain["content"] = jsonable(content, budget=budget)
+    elif role == "user" and _is_parts(content):
+        plain["content"] = [_without_nulls(part) for part in jsonable(content, budget=budget)]
+    elif role != "assistant" or content is not None:
+        plain["content"] = content_text(content, budget=budget)
+    if role == "assistant" and isinstance(calls := message.get("toolCalls"), Sequence) and calls:
+        plain["toolCalls"] = [call for call in (_call(one, budget) for one in calls) if call]
+    if isinstance(metadata := message.get("metadata"), Mapping):
+        plain["metadata"] = jsonable(metadata, budget=budget)
+    return plain
+
+
+def _call(call: object, budget: int) -> Event | None:
+    if not isinstance(call, Mapping) or not isinstance(call.get("id"), str) or not isinstance(call.get("function"), Mapping):
+        return None
+    function = call["function"]
+    name, arguments = function.get("name"), function.get("arguments")
+    plain: Event = {
+        "id": text(call["id"]),
+        "type": "function",
+        "function": {"name": text(name) if isinstance(name, str) else "unknown_tool", "arguments": content_text(arguments, budget=budget)},
+    }
+    if isinstance(call.get("encryptedValue"), str):
+        plain["encryptedValue"] = text(call["encryptedValue"])
+    return plain
+
+
+def _is_parts(content: Any) -> bool:
+    return isinstance(content, list) and all(isinstance(part, Mapping) and part.get("type") in _PARTS for part in content)
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+    return value
