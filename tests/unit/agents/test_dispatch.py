@@ -1,0 +1,511 @@
+"""The dispatch on real graphs with real savers: each call once, none able to crash the run."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import pytest
+from langchain_core.callbacks import dispatch_custom_event
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langchain_core.tools import InjectedToolCallId, Tool, ToolException, tool
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.prebuilt import InjectedState
+from langgraph.types import Command, Send, interrupt
+from pydantic import BaseModel, Field
+
+from middle_core.agents.dispatch import route_tools, tools_node
+from middle_core.agents.frontend import FrontendState
+from middle_core.agents.guard import UNKNOWN_OUTCOME, FailRun, repeatable
+from middle_core.agents.threads import stop_requested
+from middle_core.errors import BackendUnavailable, Superseded
+from middle_core.ledger import LEDGER, LedgerLine
+from tests.fakes.ledger import MemoryLedger
+from tests.unit.agents.graphs import CONFIG, calls, graph_of, human, results
+
+SECRET = "postgres://user:hunter2@db/prod"  # what an exception of a driver holds
+
+
+@pytest.fixture
+def ledger() -> Iterator[MemoryLedger]:
+    ledger = MemoryLedger()
+    token = LEDGER.set(ledger)
+    yield ledger
+    LEDGER.reset(token)
+
+
+@asynccontextmanager
+async def saver_of(kind: str, folder: Path) -> AsyncIterator[BaseCheckpointSaver[str]]:
+    if kind == "memory":
+        yield InMemorySaver()
+    else:
+        async with AsyncSqliteSaver.from_conn_string(str(folder / "checkpoints.sqlite")) as saver:
+            yield saver
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+@pytest.mark.parametrize("with_ledger", [True, False])
+async def test_a_mail_is_sent_once_while_its_neighbours_are_approved_one_by_one(kind: str, with_ledger: bool, tmp_path: Path) -> None:
+    ran: list[Any] = []
+
+    @tool
+    async def send_mail(to: str) -> str:
+        """Send."""
+        ran.append(("mail", to))
+        return "sent"
+
+    @tool
+    async def delete(name: str) -> str:
+        """Delete after a person said so."""
+        answer = interrupt({"delete": name})
+        ran.append((name, answer))
+        return f"deleted {name}: {answer}"
+
+    ledger = MemoryLedger()
+    token = LEDGER.set(ledger if with_ledger else None)
+    asked = calls(
+        ("c0", "send_mail", {"to": "bob"}),
+        ("c1", "delete", {"name": "X"}),
+        ("c2", "delete", {"name": "Y"}),
+        ("c3", "delete", {"name": "Z"}),
+    )
+    async with saver_of(kind, tmp_path) as saver:
+        graph = graph_of([send_mail, delete], asked, saver=saver)
+        await graph.ainvoke(human(), CONFIG)
+        for answer in (False, "", {"ok": 1}):  # falsy answers arrive as they are
+            state = await graph.aget_state(CONFIG)
+            pending = {i.value["delete"]: i.id for i in state.interrupts}
+            name = min(pending)
+            await graph.ainvoke(Command(resume={pending[name]: answer}), CONFIG)
+        values = (await graph.aget_state(CONFIG)).values
+    LEDGER.reset(token)
+    assert ran == [("mail", "bob"), ("X", False), ("Y", ""), ("Z", {"ok": 1})]
+    assert [results(values)[c].content for c in ("c0", "c1", "c2")] == ["sent", "deleted X: False", "deleted Y: "]
+    assert values["messages"][-1].content == "the end"
+    if with_ledger:
+        assert {key: line.status for key, line in ledger.lines.items()} == dict.fromkeys(["c0", "c1", "c2", "c3"], "done")
+
+
+async def test_what_a_finished_call_gave_is_returned_and_the_tool_not_run_again(ledger: MemoryLedger) -> None:
+    @tool
+    async def pay(amount: int) -> str:
+        """Pay."""
+        raise AssertionError("it ran again")
+
+    ledger.lines = {"c0": LedgerLine("pay", "done", "paid 5"), "c1": LedgerLine("pay", "failed", "no money")}
+    state = await graph_of([pay], calls(("c0", "pay", {"amount": 5}), ("c1", "pay", {"amount": 6}))).ainvoke(human(), CONFIG)
+    assert {c: (m.content, m.status) for c, m in results(state).items()} == {"c0": ("paid 5", "success"), "c1": ("no money", "error")}
+    assert ledger.log == []
+
+
+async def test_a_call_that_a_crash_cut_off_is_told_and_not_run_again_unless_it_is_repeatable(ledger: MemoryLedger) -> None:
+    ran: list[str] = []
+
+    @tool
+    async def pay(amount: int) -> str:
+        """Pay."""
+        ran.append("pay")
+        return "paid"
+
+    @tool
+    async def look() -> str:
+        """Look."""
+        ran.append("look")
+        return "seen"
+
+    ledger.lines = {"c0": LedgerLine("pay", "running", None), "c1": LedgerLine("look", "running", None)}
+    state = await graph_of([pay, repeatable(look)], calls(("c0", "pay", {"amount": 5}), ("c1", "look", {}))).ainvoke(human(), CONFIG)
+    assert ran == ["look"]
+    assert results(state)["c0"].content == UNKNOWN_OUTCOME
+    assert results(state)["c0"].status == "error"
+    assert results(state)["c1"].content == "seen"
+    assert ledger.lines["c0"].status == "running", "its outcome stays unknown"
+
+
+async def test_a_crash_in_the_middle_of_a_resumed_tool_is_not_taken_for_a_pause(ledger: MemoryLedger) -> None:
+    class Crash(BaseException):
+        pass
+
+    attempts: list[str] = []
+
+    @tool
+    async def delete(name: str) -> str:
+        """Delete."""
+        interrupt(name)
+        attempts.append(name)
+        raise Crash
+
+    graph = graph_of([delete], calls(("c0", "delete", {"name": "X"})))
+    await graph.ainvoke(human(), CONFIG)
+    with pytest.raises(Crash):
+        await graph.ainvoke(Command(resume="yes"), CONFIG)
+    state = await graph.ainvoke(None, CONFIG)  # the next attempt goes on from the checkpoint
+    assert attempts == ["X"]
+    assert results(state)["c0"].content == UNKNOWN_OUTCOME
+
+
+async def test_an_id_that_a_provider_uses_again_is_another_call(ledger: MemoryLedger) -> None:
+    @tool
+    async def echo(text: str) -> str:
+        """Echo."""
+        return text
+
+    graph = graph_of([echo], calls(("call_0", "echo", {"text": "one"})), calls(("call_0", "echo", {"text": "two"})))
+    state = await graph.ainvoke(human(), CONFIG)
+    found = [m for m in state["messages"] if isinstance(m, ToolMessage)]
+    assert [(m.content, m.tool_call_id) for m in found] == [("one", "call_0"), ("two", "call_0")]
+    assert len({m.id for m in found}) == 2
+    assert len(ledger.lines) == 2
+
+
+async def test_a_stop_keeps_the_finished_result_and_the_other_tool_sees_the_cancellation(ledger: MemoryLedger) -> None:
+    started, seen = asyncio.Event(), []
+
+    @tool
+    async def quick() -> str:
+        """Quick."""
+        return "quick is done"
+
+    @tool
+    async def slow() -> str:
+        """Slow."""
+        started.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            seen.append("cancelled")
+            raise
+        return "never"
+
+    graph = graph_of([quick, slow], calls(("c0", "quick", {}), ("c1", "slow", {})))
+    async with asyncio.timeout(10):
+        run = asyncio.ensure_future(graph.ainvoke(human(), CONFIG))  # noqa: TID251 - the test is the run's owner here
+        await started.wait()
+        await ledger.reached("c0", "done")
+        run.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await run
+    assert seen == ["cancelled"]
+    assert ledger.lines == {"c0": LedgerLine("quick", "done", "quick is done"), "c1": LedgerLine("slow", "running", None)}
+
+
+async def test_a_synchronous_tool_that_blocks_stalls_nobody_and_its_late_result_is_dropped(ledger: MemoryLedger) -> None:
+    release, entered, told = threading.Event(), asyncio.Event(), threading.Event()
+    loop = asyncio.get_running_loop()
+
+    @tool
+    def block() -> str:
+        """Block."""
+        loop.call_soon_threadsafe(entered.set)
+        assert release.wait(10)
+        if stop_requested():
+            told.set()
+        return "too late"
+
+    @tool
+    async def quick() -> str:
+        """Quick."""
+        await entered.wait()  # only answers while the other one blocks
+        return "quick"
+
+    graph = graph_of([block, quick], calls(("c0", "block", {}), ("c1", "quick", {})))
+    async with asyncio.timeout(10):
+        run = asyncio.ensure_future(graph.ainvoke(human(), CONFIG))  # noqa: TID251 - the test is the run's owner here
+        await ledger.reached("c1", "done")
+        run.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await run
+        release.set()
+        assert await asyncio.to_thread(told.wait, 5), "the tool can see that its work is in vain"
+    assert ledger.lines["c0"] == LedgerLine("block", "running", None)
+    state = await graph.aget_state(CONFIG)
+    assert all("too late" not in str(m.content) for m in state.values["messages"])
+
+
+async def test_a_synchronous_tool_may_ask_a_person_and_report_progress(ledger: MemoryLedger) -> None:
+    @tool
+    def ask(what: str) -> str:
+        """Ask."""
+        dispatch_custom_event("working", {"on": what})
+        return f"{what}: {interrupt(what)}"
+
+    graph = graph_of([ask], calls(("c0", "ask", {"what": "tea?"})))
+    events = [e async for e in graph.astream_events(human(), CONFIG, version="v2") if e["event"] == "on_custom_event"]
+    assert [(e["name"], e["data"]) for e in events] == [("working", {"on": "tea?"})]
+    assert ledger.lines["c0"].status == "paused"
+    state = await graph.ainvoke(Command(resume="yes"), CONFIG)
+    assert results(state)["c0"].content == "tea?: yes"
+    assert ledger.log == [("c0", "running"), ("c0", "paused"), ("c0", "running"), ("c0", "done")]
+
+
+class Ticket(BaseModel):
+    title: str
+    level: int = Field(ge=1, le=3)
+
+
+@pytest.mark.parametrize(
+    ("message", "named"),
+    [
+        (calls(("c0", "file", {})), ["ticket", "Field required"]),
+        (calls(("c0", "file", {"ticket": {"title": "x", "level": 9}})), ["ticket.level", "less than or equal to 3"]),
+        (calls(("c0", "file", {"ticket": "no object"})), ["ticket", "Ticket"]),
+        (
+            AIMessage(
+                "", invalid_tool_calls=[{"id": "c0", "name": "file", "args": '{"ticket":', "error": None, "type": "invalid_tool_call"}]
+            ),
+            ["JSON", "ticket", "urgent (optional)"],
+        ),
+        (
+            AIMessage(
+                "", invalid_tool_calls=[{"id": "c0", "name": "file", "args": '{"a":1}{"b":2}', "error": None, "type": "invalid_tool_call"}]
+            ),
+            ["JSON", "ticket"],
+        ),
+        (
+            AIMessage("", invalid_tool_calls=[{"id": None, "name": None, "args": None, "error": None, "type": "invalid_tool_call"}]),
+            ["There is no tool"],
+        ),
+        (calls(("c0", "format_disk", {})), ["There is no tool 'format_disk'", "file"]),
+    ],
+)
+async def test_arguments_that_do_not_fit_never_run_a_tool(message: AIMessage, named: list[str], ledger: MemoryLedger) -> None:
+    @tool
+    async def file(ticket: Ticket, urgent: bool = False) -> str:
+        """File a ticket."""
+        raise AssertionError("it ran")
+
+    graph = graph_of([file], message)
+    events = [e async for e in graph.astream_events(human(), CONFIG, version="v2")]
+    (found,) = results((await graph.aget_state(CONFIG)).values).values()
+    assert found.status == "error"
+    assert all(word in found.content for word in named), found.content
+    assert ledger.log == []
+    announced = [e["data"]["output"] for e in events if e["event"] == "on_tool_end"]
+    assert [(m.id, m.content) for m in announced] == [(found.id, found.content)], "streams show what the thread keeps"
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (ValueError(f"connect {SECRET}"), "The tool act failed. What went wrong is in the server's log under c0."),
+        (KeyError(SECRET), "The tool act failed. What went wrong is in the server's log under c0."),
+        (BackendUnavailable(), "The tool act could not do this. The knowledge service cannot be reached right now. Try again in a moment."),
+        (ToolException("There is no customer 42."), "The tool act could not do this. There is no customer 42."),
+        (TimeoutError(), "The tool act failed. What went wrong is in the server's log under c0."),
+        (StopIteration(), "The tool act failed. What went wrong is in the server's log under c0."),
+    ],
+)
+@pytest.mark.parametrize("synchronous", [True, False])
+async def test_an_error_reaches_the_model_in_words_and_the_run_goes_on(
+    error: Exception, words: str, synchronous: bool, ledger: MemoryLedger, caplog: pytest.LogCaptureFixture
+) -> None:
+    def act() -> str:
+        """Act."""
+        raise error
+
+    async def act_later() -> str:
+        """Act."""
+        raise error
+
+    if isinstance(error, StopIteration) and not synchronous:
+        error = RuntimeError("what Python makes of it in a coroutine")
+    made = tool(act) if synchronous else tool("act")(act_later)
+    with caplog.at_level(logging.WARNING):
+        state = await graph_of([made], calls(("c0", "act", {}))).ainvoke(human(), CONFIG)
+    assert (results(state)["c0"].content, results(state)["c0"].status) == (words, "error")
+    assert state["messages"][-1].content == "the end"
+    assert ledger.lines["c0"] == LedgerLine("act", "failed", words)
+    assert "c0" in caplog.text
+
+
+async def test_a_tool_may_fail_the_run(ledger: MemoryLedger) -> None:
+    @tool
+    async def act() -> str:
+        """Act."""
+        raise FailRun("Your licence has ended.")
+
+    graph = graph_of([act], calls(("c0", "act", {})))
+    with pytest.raises(FailRun, match="licence"):
+        await graph.ainvoke(human(), CONFIG)
+    assert ledger.lines["c0"].status == "failed"
+
+
+async def test_a_superseded_attempt_ends_and_writes_nothing(ledger: MemoryLedger) -> None:
+    @tool
+    async def act() -> str:
+        """Act."""
+        raise Superseded
+
+    with pytest.raises(Superseded):
+        await graph_of([act], calls(("c0", "act", {}))).ainvoke(human(), CONFIG)
+    assert ledger.log == [("c0", "running")]
+
+
+async def test_a_ledger_that_fails_fails_the_run_and_is_not_blamed_on_the_tool() -> None:
+    class Broken(MemoryLedger):
+        async def begin(self, tool_call_id: str, name: str) -> LedgerLine | None:
+            raise Superseded
+
+    @tool
+    async def act() -> str:
+        """Act."""
+        raise AssertionError("it ran unrecorded")
+
+    token = LEDGER.set(Broken())
+    with pytest.raises(Superseded):
+        await graph_of([act], calls(("c0", "act", {}))).ainvoke(human(), CONFIG)
+    LEDGER.reset(token)
+
+
+CLIENT_TOOL = {"name": "pick_colour", "description": "In the page.", "parameters": {"type": "object", "properties": {}}}
+
+
+async def test_the_browsers_calls_end_the_run_after_the_servers_own_are_done(ledger: MemoryLedger) -> None:
+    @tool
+    async def look() -> str:
+        """Look."""
+        return "seen"
+
+    graph = graph_of([look], calls(("c0", "look", {}), ("c1", "pick_colour", {}), ("c2", "look", {})))
+    state = await graph.ainvoke({**human(), "copilotkit": {"actions": [CLIENT_TOOL]}}, CONFIG)
+    assert set(results(state)) == {"c0", "c2"}
+    assert isinstance(state["messages"][-1], ToolMessage), "the agent did not go on without the browser's answer"
+    answer = ToolMessage("blue", tool_call_id="c1", id="from-the-browser")
+    state = await graph.ainvoke({"messages": [answer], "copilotkit": {"actions": [CLIENT_TOOL]}}, CONFIG)
+    assert state["messages"][-1].content == "the end"
+    assert set(ledger.lines) == {"c0", "c2"}
+
+
+async def test_a_message_of_browser_calls_only_ends_the_run_and_no_browser_tool_shadows_a_server_tool() -> None:
+    ran: list[str] = []
+
+    @tool
+    async def look() -> str:
+        """Look."""
+        ran.append("look")
+        return "seen"
+
+    actions = [CLIENT_TOOL, {**CLIENT_TOOL, "name": "look"}]
+    state = await graph_of([look], calls(("c0", "pick_colour", {}))).ainvoke({**human(), "copilotkit": {"actions": actions}}, CONFIG)
+    assert results(state) == {}
+    await graph_of([look], calls(("c0", "look", {}))).ainvoke({**human(), "copilotkit": {"actions": actions}}, CONFIG)
+    assert ran == ["look"]
+
+
+async def test_state_and_call_id_are_injected_and_a_model_cannot_forge_them() -> None:
+    @tool
+    async def whoami(state: Annotated[dict[str, Any], InjectedState], call_id: Annotated[str, InjectedToolCallId]) -> str:
+        """Who."""
+        return f"{len(state['messages'])} {call_id}"
+
+    state = await graph_of([whoami], calls(("c0", "whoami", {"state": {"messages": []}, "call_id": "forged"}))).ainvoke(human(), CONFIG)
+    assert results(state)["c0"].content == "2 c0"
+
+
+async def test_a_command_updates_the_state_and_its_message_is_in_our_form(ledger: MemoryLedger) -> None:
+    class State(FrontendState):
+        colour: str
+
+    @tool
+    async def paint(call_id: Annotated[str, InjectedToolCallId]) -> Command[Any]:
+        """Paint."""
+        return Command(update={"colour": "red", "messages": [ToolMessage("painted", tool_call_id=call_id)]})
+
+    @tool
+    async def quietly() -> Command[Any]:
+        """Paint without a word."""
+        return Command(update={"colour": "blue"})
+
+    state = await graph_of([paint, quietly], calls(("c0", "paint", {})), calls(("c1", "quietly", {})), state=State).ainvoke(human(), CONFIG)
+    assert state["colour"] == "blue"
+    assert (results(state)["c0"].id, results(state)["c0"].content) == ("result-c0", "painted")
+    assert results(state)["c1"].content == "Done."
+    assert ledger.lines["c0"] == LedgerLine("paint", "done", "painted")
+
+
+async def test_an_artifact_stays_beside_the_text() -> None:
+    @tool(response_format="content_and_artifact")
+    async def draw() -> tuple[str, dict[str, int]]:
+        """Draw."""
+        return "a picture", {"pixels": 4}
+
+    state = await graph_of([draw], calls(("c0", "draw", {}))).ainvoke(human(), CONFIG)
+    assert (results(state)["c0"].content, results(state)["c0"].artifact) == ("a picture", {"pixels": 4})
+
+
+async def test_a_tool_of_another_class_runs_too() -> None:
+    upper = Tool(name="upper", func=str.upper, description="Upper case.")
+    state = await graph_of([upper], calls(("c0", "upper", {"__arg1": "abc"}))).ainvoke(human(), CONFIG)
+    assert results(state)["c0"].content == "ABC"
+
+
+async def test_a_huge_result_is_cut_with_a_note_and_events_carry_the_same_message() -> None:
+    @tool
+    async def dump() -> list[str]:
+        """Dump."""
+        return ["x" * 1000] * 1000
+
+    graph = graph_of([dump], calls(("c0", "dump", {})))
+    events = [e async for e in graph.astream_events(human(), CONFIG, version="v2") if e["event"] == "on_tool_end"]
+    found = results((await graph.aget_state(CONFIG)).values)["c0"]
+    assert len(found.content) <= 40_000
+    assert "[Cut off: this is the start of 1,003,001 characters.]" in found.content
+    assert [(e["data"]["output"].id, e["data"]["output"].content) for e in events] == [("result-c0", found.content)]
+
+
+async def test_a_second_run_of_a_call_cannot_double_its_message() -> None:
+    @tool
+    async def look() -> str:
+        """Look."""
+        return "seen"
+
+    graph = graph_of([look], calls(("c0", "look", {})))
+    state = await graph.ainvoke(human(), CONFIG)
+    before = [m.id for m in state["messages"]]
+    await graph.aupdate_state(CONFIG, {"messages": [results(state)["c0"]]}, as_node="tools")
+    assert [m.id for m in (await graph.aget_state(CONFIG)).values["messages"]] == before
+
+
+def test_routes_name_the_open_calls_only() -> None:
+    @tool
+    async def look() -> str:
+        """Look."""
+        return "seen"
+
+    route = route_tools([look], node="work")
+    asked = calls(("c0", "look", {}), ("c1", "look", {}), id="a")
+    sends = route({"messages": [HumanMessage("go"), asked, ToolMessage("seen", tool_call_id="c0")]})
+    assert [(s.node, s.arg["id"]) for s in sends if isinstance(s, Send)] == [("work", "c1")]
+    assert route({"messages": [HumanMessage("go"), asked, HumanMessage("never mind")]}) == END
+    assert route({"messages": []}) == END
+
+
+def test_two_tools_of_one_name_are_refused() -> None:
+    @tool("look")
+    async def one() -> str:
+        """Look."""
+        return ""
+
+    @tool("look")
+    async def two() -> str:
+        """Look."""
+        return ""
+
+    with pytest.raises(ValueError, match="same name: look"):
+        tools_node([one, two])
+
+
+async def test_a_plain_edge_to_the_tools_node_says_what_to_do() -> None:
+    graph: StateGraph[Any, Any, Any, Any] = StateGraph(FrontendState)
+    graph.add_node("tools", tools_node([]))
+    graph.add_edge(START, "tools")
+    with pytest.raises(TypeError, match="route_tools"):
+        await graph.compile().ainvoke(human())
