@@ -1,0 +1,28 @@
+"""The contract on SQLite: with the tail in memory, and with a tail so small that most reads miss it."""
+
+from __future__ import annotations
+
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+
+from middle_core.eventlog.base import EventLog
+from middle_core.eventlog.sqlite import SqliteEventLog
+from middle_core.eventlog.tail import TailBounds
+from tests.contracts.eventlog_contract import EventLogContract
+from tests.contracts.eventlog_laws import EventLogLaws
+
+TINY = TailBounds(records=4, bytes=2_000, total_bytes=3_000)
+
+
+class TestSqlite(EventLogContract, EventLogLaws):
+    """As it ships."""
+
+    def open(self, home: Path) -> AbstractAsyncContextManager[EventLog]:
+        return SqliteEventLog.open(f"sqlite:///{home}/log.db")
+
+
+class TestSqliteWithATinyTail(EventLogContract, EventLogLaws):
+    """Nearly everything comes from the database."""
+
+    def open(self, home: Path) -> AbstractAsyncContextManager[EventLog]:
+        return SqliteEventLog.open(f"sqlite:///{home}/log.db", bounds=TINY)
