@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 MAX_PASSAGE_CHARS: Final = 1200
+MIN_PASSAGE_CHARS: Final = 60
 HEADING: Final = re.compile(r"(#{1,6})\s+(.+?)\s*#*")
 FENCE: Final = re.compile(r"\s{0,3}(```|~~~)")
 
@@ -22,8 +23,17 @@ class Passage:
 
 
 def passages(markdown: str) -> list[Passage]:
-    """The passages of a text in order; sections are cut at blank lines where they are long."""
-    return [Passage(section, slug(section), piece) for section, lines in sections(markdown) for piece in pieces("\n".join(lines))]
+    """The passages of a text in order. Long sections are cut at blank lines; a very short one goes with the next, or it would outrank its betters."""
+    found: list[Passage] = []
+    carried = ""
+    for section, lines in sections(markdown):
+        cut = list(pieces("\n".join([carried, "", *lines])))
+        carried = cut.pop() if cut and len(cut[-1]) < MIN_PASSAGE_CHARS else ""
+        found += [Passage(section, slug(section), piece) for piece in cut]
+        last = section
+    if carried:
+        found.append(Passage(last, slug(last), carried))
+    return found
 
 
 def title_of(markdown: str, fallback: str) -> str:
