@@ -29,13 +29,43 @@ class ClientProfile:
     keeps_expiry: bool
 
 
+_SINCE_0_0_59: Final = frozenset(
+    [
+        "TEXT_MESSAGE_START",
+        "TEXT_MESSAGE_CONTENT",
+        "TEXT_MESSAGE_END",
+        "TOOL_CALL_START",
+        "TOOL_CALL_ARGS",
+        "TOOL_CALL_END",
+        "TOOL_CALL_RESULT",
+        "STATE_SNAPSHOT",
+        "STATE_DELTA",
+        "MESSAGES_SNAPSHOT",
+        "ACTIVITY_SNAPSHOT",
+        "ACTIVITY_DELTA",
+        "CUSTOM",
+        "RUN_STARTED",
+        "RUN_FINISHED",
+        "RUN_ERROR",
+        "STEP_STARTED",
+        "STEP_FINISHED",
+        "REASONING_START",
+        "REASONING_MESSAGE_START",
+        "REASONING_MESSAGE_CONTENT",
+        "REASONING_MESSAGE_END",
+        "REASONING_END",
+        "REASONING_ENCRYPTED_VALUE",
+    ]
+)
+"""Spelt out, so that a type which joins the log later does not reach an old browser by itself."""
+
 CLIENT_1_0: Final = ClientProfile(
     event_types=frozenset(EventType), outcomes=frozenset({"success", Outcome.INTERRUPT, Outcome.CANCELLED}), keeps_expiry=True
 )
 """Clients of AG-UI 1.x."""
 
 CLIENT_0_0_59: Final = ClientProfile(
-    event_types=frozenset(EventType),
+    event_types=_SINCE_0_0_59,
     # `cancelled` fails to parse and the text of the run is lost with it.
     outcomes=frozenset({"success", Outcome.INTERRUPT}),
     # A past `expiresAt` makes every further run of the thread throw before it is sent.
@@ -58,20 +88,29 @@ def frames(record: Record, profile: ClientProfile = CLIENT_0_0_59) -> bytes:
     return encode_frame(data, id=record.cursor)
 
 
+def synthetic(event: Event, profile: ClientProfile = CLIENT_0_0_59) -> bytes:
+    """An event that stands in no log (a snapshot at connect, its closing events): the same projection, without an id."""
+    if event["type"] not in profile.event_types:
+        return b""
+    if event["type"] == EventType.RUN_FINISHED:
+        event = _finished(event, profile)
+    return encode_frame(orjson.dumps(event))
+
+
 def reattach(reason: str, retry_after_ms: int) -> bytes:
     """A frame that is in no log, so without an id: this stream closes, the run goes on, attach again."""
-    return encode_frame(orjson.dumps(custom(Custom.REATTACH, reason=reason, retryAfterMs=retry_after_ms)))
+    return synthetic(custom(Custom.REATTACH, reason=reason, retryAfterMs=retry_after_ms))
 
 
 def _finished(event: Event, profile: ClientProfile) -> Event:
+    """The event without what the client cannot take; the one given is not changed."""
     outcome = event.get("outcome")
     if not isinstance(outcome, dict):
         return event
     if outcome.get("type") not in profile.outcomes:
-        del event["outcome"]
-        if outcome.get("type") == Outcome.CANCELLED:
-            event["result"] = {"status": Outcome.CANCELLED.value}
-    elif not profile.keeps_expiry:
-        for interrupt in outcome.get("interrupts", ()):
-            interrupt.pop("expiresAt", None)
-    return event
+        plain = {key: value for key, value in event.items() if key != "outcome"}
+        return plain | {"result": {"status": Outcome.CANCELLED.value}} if outcome.get("type") == Outcome.CANCELLED else plain
+    if profile.keeps_expiry or "interrupts" not in outcome:
+        return event
+    interrupts = [{key: value for key, value in one.items() if key != "expiresAt"} for one in outcome["interrupts"]]
+    return event | {"outcome": outcome | {"interrupts": interrupts}}

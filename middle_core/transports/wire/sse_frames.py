@@ -89,7 +89,7 @@ class SseParser:
     @property
     def pending(self) -> bool:
         """Whether part of a frame has come and its end has not."""
-        return bool(self._line or self._data or self._event or self._id is not None)
+        return bool(self._line or self._data or self._event or self._id is not None or self._retry is not None)
 
     def feed(self, chunk: bytes) -> list[Frame]:
         """The frames that this chunk completes. Raises `FrameTooLong`."""
