@@ -1,0 +1,170 @@
+"""The agents a server runs: from import paths in the settings to graphs bound to the server's checkpointer.
+
+A spec is `pkg.module:attribute`, and the attribute is one of
+
+    a compiled graph, an uncompiled StateGraph, an AgentSpec,
+    or a function, sync or async, that returns one of these; it may take one argument, the AgentDeps.
+
+Whatever its own checkpointer was, a graph is bound to the server's. A bare graph gets safe defaults: nothing
+of its state can be written by a client. This module imports what it is told to and runs no agent.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.runnables.base import Runnable
+from langchain_core.tools import BaseTool
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph import StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.prebuilt import ToolNode
+from langgraph.pregel import Pregel
+
+from middle_core.agents.dispatch import ToolsNode
+from middle_core.backend.client import BackendClient
+from middle_core.errors import MiddleCoreError
+
+SETTING = "MIDDLE_CORE_AGENTS"
+
+Graph = CompiledStateGraph[Any, Any, Any, Any]
+
+
+class AgentNotLoaded(MiddleCoreError):
+    """An entry of MIDDLE_CORE_AGENTS does not lead to a graph."""
+
+    title = "Agent not loaded"
+
+
+@dataclass(frozen=True, slots=True)
+class AgentDeps:
+    """What a factory may use. The checkpointer is bound to the graph afterwards in any case."""
+
+    checkpointer: BaseCheckpointSaver[Any]
+    model: BaseChatModel
+    backend: BackendClient
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSpec:
+    """A graph and what the server has to know of it beyond the graph.
+
+    client_writable: state keys that a browser may set. tools: the server's own tools, which no tool of the
+    browser may shadow; those in a ToolNode or in `dispatch.tools_node` are found without being named.
+    """
+
+    graph: Graph | StateGraph[Any, Any, Any, Any]
+    description: str = ""
+    client_writable: frozenset[str] = frozenset()
+    tools: Sequence[BaseTool] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """An agent, ready to run."""
+
+    name: str
+    description: str
+    graph: Graph
+    client_writable: frozenset[str]
+    server_tools: frozenset[str]
+
+
+async def load(specs: Mapping[str, str], deps: AgentDeps) -> dict[str, Agent]:
+    """The agents by name. Raises `AgentNotLoaded`, which names the setting, the entry and what is wrong with it."""
+    return {name: await _load(name, path, deps) for name, path in specs.items()}
+
+
+async def _load(name: str, path: str, deps: AgentDeps) -> Agent:
+    entry = f"{SETTING}: {name}={path}"
+    made = await _call(_attribute(path, entry), deps, entry)
+    spec = made if isinstance(made, AgentSpec) else AgentSpec(graph=made)
+    graph = _bound(spec.graph, deps.checkpointer, entry)
+    if unknown := spec.client_writable - graph.channels.keys():
+        raise AgentNotLoaded(f"{entry}: client_writable names {', '.join(sorted(unknown))}, which the graph's state does not have.")
+    return Agent(
+        name=name,
+        description=spec.description,
+        graph=graph,
+        client_writable=spec.client_writable,
+        server_tools=frozenset(tool.name for tool in spec.tools) | _tool_names(graph),
+    )
+
+
+def _attribute(path: str, entry: str) -> Any:
+    module_name, colon, attribute = path.partition(":")
+    if not (colon and module_name and attribute):
+        raise AgentNotLoaded(f"{entry}: write it as package.module:attribute.")
+    try:
+        found: Any = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        raise AgentNotLoaded(f"{entry}: there is no module {error.name!r}. Is the package installed, and is the path right?") from error
+    except Exception as error:
+        raise AgentNotLoaded(f"{entry}: the module {module_name!r} fails when it is imported ({type(error).__name__}).") from error
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            raise AgentNotLoaded(f"{entry}: the module {module_name!r} has no attribute {attribute!r}.")
+        found = getattr(found, part)
+    return found
+
+
+async def _call(found: Any, deps: AgentDeps, entry: str) -> Any:
+    """What the attribute is, or what it returns if it is a factory."""
+    if isinstance(found, AgentSpec | StateGraph | Runnable) or not callable(found):
+        return found
+    ready = _ready(found, deps, entry)
+    try:
+        made = ready()
+        return await made if inspect.isawaitable(made) else made
+    except Exception as error:
+        raise AgentNotLoaded(f"{entry}: the factory failed ({type(error).__name__}).") from error
+
+
+def _ready(factory: Callable[..., Any], deps: AgentDeps, entry: str) -> Callable[[], Any]:
+    """The factory with the dependencies in the one place it has for them, if it has one."""
+    try:
+        parameters = inspect.signature(factory).parameters.values()
+    except ValueError as error:
+        raise AgentNotLoaded(f"{entry}: this is {factory!r}, not a graph and not a function that returns one.") from error
+    named = [p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    needed = [p for p in named if p.default is p.empty]
+    if len(needed) > 1:
+        names = ", ".join(p.name for p in needed)
+        raise AgentNotLoaded(f"{entry}: the factory needs {names}; it may take one argument, the AgentDeps, or none.")
+    place = next(iter(needed or [p for p in named if p.name == "deps"]), None)
+    if place is None:
+        return factory
+    return partial(factory, deps) if place.kind is place.POSITIONAL_ONLY else partial(factory, **{place.name: deps})
+
+
+def _bound(graph: Any, checkpointer: BaseCheckpointSaver[Any], entry: str) -> Graph:
+    if isinstance(graph, StateGraph):
+        try:
+            return graph.compile(checkpointer=checkpointer)
+        except ValueError as error:
+            raise AgentNotLoaded(f"{entry}: the graph does not compile: {error}") from error
+    if isinstance(graph, CompiledStateGraph):
+        return graph.copy(update={"checkpointer": checkpointer})
+    raise AgentNotLoaded(
+        f"{entry}: this is {type(graph).__name__}, not a graph, a StateGraph, an AgentSpec or a function that returns one."
+    )
+
+
+def _tool_names(graph: Graph) -> frozenset[str]:
+    """The names of all tools that a node of the graph, or of a graph within it, runs."""
+    names: set[str] = set()
+    for level in (graph, *(inner for _, inner in graph.get_subgraphs(recurse=True) if isinstance(inner, Pregel))):
+        for node in level.nodes.values():
+            for runnable in (node.bound, *getattr(node.bound, "steps", ())):
+                if isinstance(runnable, ToolNode):
+                    names.update(runnable.tools_by_name)
+                function = getattr(runnable, "afunc", None)
+                if isinstance(function, ToolsNode):
+                    names.update(function.names)
+    return frozenset(names)

@@ -1,0 +1,212 @@
+"""What the offline model says: which tool a question needs, and the answer made of what the tool returned.
+
+Pure: a conversation in, one step out. English only. It knows the three tools of the knowledge copilot by name
+and the JSON they return, and it takes everything else that a tool may say as it comes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from langchain_core.messages import BaseMessage, HumanMessage, ToolMessage
+
+SEARCH, SOURCES, STATS = "search_knowledge", "list_sources", "get_stats"
+
+SHORT_SEARCH, SHORT_QUOTES, LONG_QUOTES = 5, 3, 12
+SHORT_QUOTE_CHARS, LONG_QUOTE_CHARS = 500, 4_000
+MAX_QUERY_CHARS: Final = 300
+MAX_LISTED: Final = 40
+
+WHO_I_AM = (
+    "I am the **offline model** of this demo. I run without a key and without a network: I look your question up in the knowledge base "
+    "and quote the passages that fit best, with their sources. I do not reason and I do not write texts of my own. "
+    "With `CEREBRAS_API_KEY` set, the same agent answers with a real model."
+)
+GREETING = (
+    "Hello! I am the **offline model**: I search the knowledge base and quote what I find. "
+    "Ask me something about it, for example *How is a run stopped?*, or *Which documents are there?*"
+)
+THANKS = "You are welcome. Ask on if there is more."
+NO_TOOLS = "I am the **offline model**, and I can only quote from a knowledge base. This conversation gives me no tool to search one."
+NO_PICTURES = "*I cannot look at pictures, only at the text of your message.*\n\n"
+
+
+def _words(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE)
+
+
+_WHO = _words(r"\b(who|what|which model) are you\b|\byour name\b|\bwhat can you do\b|\bare you (an? )?(ai|llm|model|bot|human|real)\b")
+_HELLO = _words(r"^\s*(hi|hello|hey|good (morning|afternoon|evening)|greetings)\b[\s!.,]*(there|all|everyone)?[\s!.,]*$|^$")
+_THANKS = _words(r"^\s*(thanks|thank you|thx|cheers)\b[^?]{0,40}$")
+_SMALL_TALK = ((_WHO, WHO_I_AM), (_HELLO, GREETING), (_THANKS, THANKS))
+
+_COUNT = _words(r"\b(stats|statistics|numbers|how (many|big|large))\b")
+_OF_THE_BASE = _words(r"\b(sources?|documents?|docs|files|passages?|objects?|quer(y|ies)|searches|knowledge base|stats|statistics)\b")
+_WHICH = _words(r"\b(which|what|list|show|name)\b.{0,40}\b(sources|documents|docs|files)\b|\bwhat('s| is) in (the|your) knowledge base\b")
+_AT_LENGTH = _words(
+    r"\blong(er)? (answer|text|explanation|essay|summary|version|read|story)\b|\b(in (more )?detail|at length|essay|thorough(ly)?|comprehensive)\b"
+    r"|\bdetailed (answer|explanation|summary)\b|\beverything\b|\ball you know\b"
+)
+_FILLER = frozenset(
+    re.findall(
+        r"\w+",
+        """a about again all also an and answer answers any anything are as at be can comprehensive could detail detailed do does done else
+        essay everything explain find for from further give go have how i in is it its know length like list long longer look me mean more
+        my of on or over please search show so some summarise summarize summary tell text than that the their them then there these they
+        thing this those thorough thoroughly to up us use used was we were what when where which who why will with work works would write
+        you your""",
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Call this tool."""
+
+    tool: str
+    arguments: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """Answer with this Markdown."""
+
+    text: str
+
+
+def next_step(messages: Sequence[BaseMessage], tools: frozenset[str]) -> Ask | Say:
+    """What to do now. tools: the names of the tools that may be called."""
+    at = max((i for i, m in enumerate(messages) if isinstance(m, HumanMessage)), default=None)
+    if at is None:
+        return Say(GREETING)
+    question = messages[at].text.strip()
+    results = [m for m in messages[at + 1 :] if isinstance(m, ToolMessage)]
+    if results:
+        return Say(_answer(question, results))
+    earlier = [m.text for m in messages[:at] if isinstance(m, HumanMessage)]
+    step = _first_step(question, earlier, tools)
+    if isinstance(step, Say) and _has_picture(messages[at]):
+        return Say(NO_PICTURES + step.text)
+    return step
+
+
+def _first_step(question: str, earlier: Sequence[str], tools: frozenset[str]) -> Ask | Say:
+    for pattern, words in _SMALL_TALK:
+        if pattern.search(question):
+            return Say(words)
+    if STATS in tools and _COUNT.search(question) and _OF_THE_BASE.search(question):
+        return Ask(STATS, {})
+    if SOURCES in tools and _WHICH.search(question):
+        return Ask(SOURCES, {})
+    if SEARCH in tools:
+        return Ask(SEARCH, {"query": _query(question, earlier), "k": LONG_QUOTES if _AT_LENGTH.search(question) else SHORT_SEARCH})
+    return Say(NO_TOOLS)
+
+
+def _query(question: str, earlier: Sequence[str]) -> str:
+    """The words that carry the question; of a follow-up without any ("tell me more"), those of the question before."""
+    for text in (question, *reversed(earlier)):
+        if words := [w for w in re.findall(r"[\w][\w.'-]*", text) if w.lower().strip(".'-") not in _FILLER]:
+            return " ".join(words)[:MAX_QUERY_CHARS]
+    return question[:MAX_QUERY_CHARS]
+
+
+def _answer(question: str, results: Sequence[ToolMessage]) -> str:
+    """The answer to the question out of the newest result of each tool."""
+    newest = {message.name or "": message for message in results}
+    return "\n\n".join(_report(question, name, message) for name, message in newest.items())
+
+
+def _report(question: str, name: str, message: ToolMessage) -> str:
+    if message.status == "error":
+        return f"That did not work. {message.text}"
+    found = _object(message.text)
+    if found is None:
+        return _quoted(message.text[:LONG_QUOTE_CHARS]) if message.text.strip() else "The tool returned nothing."
+    if name == SEARCH:
+        return _passages(question, found)
+    if name in _REPORTS:
+        return _REPORTS[name](found)
+    return f"`{name}` returned:\n\n```json\n{json.dumps(found, ensure_ascii=False, indent=2)[:LONG_QUOTE_CHARS]}\n```"
+
+
+def _passages(question: str, found: dict[str, Any]) -> str:
+    query = str(found.get("query") or question)
+    passages = [p for p in _list(found, "passages") if str(p.get("text") or "").strip()]
+    if not passages:
+        return f"I found nothing about **{_plain(query)}** in the knowledge base. Try other words, or ask me *which documents are there?*"
+    at_length = bool(_AT_LENGTH.search(question))
+    shown = passages[: LONG_QUOTES if at_length else SHORT_QUOTES]
+    intro = f"This is what the knowledge base says about **{_plain(query)}**" + (", at length:" if at_length else ":")
+    quotes = [
+        f"{_quoted(_shortened(str(p['text']), LONG_QUOTE_CHARS if at_length else SHORT_QUOTE_CHARS))}\n\n— [{_title(p)}]" for p in shown
+    ]
+    titles = list(dict.fromkeys(_title(p) for p in shown))
+    return "\n\n".join([intro, *quotes, "**Sources**\n\n" + "\n".join(f"- [{title}]" for title in titles)])
+
+
+def _sources(found: dict[str, Any]) -> str:
+    names = [_plain(str(s.get("name") or "")) for s in _list(found, "sources")]
+    total = found.get("total", len(names))
+    if not names:
+        return "The knowledge base holds no documents that you may see."
+    rest = f"\n\n…and {total - MAX_LISTED} more." if isinstance(total, int) and total > MAX_LISTED else ""
+    return f"The knowledge base holds {total} documents:\n\n" + "\n".join(f"- {name}" for name in names[:MAX_LISTED]) + rest
+
+
+def _stats(found: dict[str, Any]) -> str:
+    rows = [(key.replace("_", " "), value) for key, value in found.items() if isinstance(value, int | float)]
+    if not rows:
+        return "The knowledge base gave no numbers."
+    return "The knowledge base in numbers:\n\n| what | count |\n|---|---|\n" + "\n".join(f"| {key} | {value} |" for key, value in rows)
+
+
+_REPORTS: Final = {SOURCES: _sources, STATS: _stats}
+
+
+def _object(text: str) -> dict[str, Any] | None:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _list(found: dict[str, Any], key: str) -> list[dict[str, Any]]:
+    items = found.get(key)
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+
+
+def _shortened(text: str, limit: int) -> str:
+    """At most about `limit` characters, cut at the end of a sentence or a line where there is one."""
+    text = text.strip()
+    if len(text) <= limit:
+        return text
+    ends = [m.end() for m in re.finditer(r"[.!?](?=\s)|\n", text[:limit])]
+    at = ends[-1] if ends and ends[-1] > limit // 3 else text.rfind(" ", 0, limit) if " " in text[:limit] else limit
+    return text[:at].rstrip() + " …"
+
+
+def _quoted(text: str) -> str:
+    """A Markdown quotation; headings become bold, and a code block that was cut is closed."""
+    lines = [re.sub(r"^#{1,6}\s+(.*?)\s*#*$", r"**\1**", line) for line in text.strip().splitlines()]
+    if sum(line.lstrip().startswith("```") for line in lines) % 2:
+        lines.append("```")
+    return "\n".join(f"> {line}".rstrip() for line in lines)
+
+
+def _title(passage: dict[str, Any]) -> str:
+    return _plain(str(passage.get("title") or passage.get("location") or "untitled"))
+
+
+def _plain(text: str) -> str:
+    """One line without characters that would be Markdown."""
+    return re.sub(r"\s+", " ", re.sub(r"[\[\]*`|<>]", " ", text)).strip()
+
+
+def _has_picture(message: BaseMessage) -> bool:
+    return isinstance(message.content, list) and any(isinstance(p, dict) and p.get("type") != "text" for p in message.content)
