@@ -1,0 +1,173 @@
+/**
+ * The proxy's doors, each a function from Request to Response. Built from a configuration; holds no user's data.
+ */
+
+import type { Config } from "../config";
+import { silenceTelemetry } from "../config";
+import { agentsFor } from "./agents";
+import { Exchange } from "./exchange";
+import type { Rules } from "./follow";
+import { MiddleCore } from "./forward";
+import { checkId, readJson, type Route, routeOf, sameOrigin } from "./guard";
+import { callerOf } from "./identity";
+import { byStatus, invalid, type Problem, problemOfError, problemResponse, Refused } from "./problems";
+import { MiddleCoreRunner } from "./runner";
+import { eventStream } from "./stream";
+
+export const BASE_PATH = "/api/copilotkit";
+
+const MAX_QUERY = 512;
+const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?::\d+)?$/;
+
+type Handler = (request: Request) => Promise<Response>;
+
+export class Proxy {
+  readonly #config: Config;
+  readonly #core: MiddleCore;
+  #runtime: Promise<Handler> | null = null;
+
+  constructor(config: Config) {
+    this.#config = config;
+    this.#core = new MiddleCore(config);
+  }
+
+  /** Everything below `/api/copilotkit`. */
+  copilotkit(request: Request): Promise<Response> {
+    return answer(async () => {
+      const { pathname, origin } = new URL(request.url);
+      const route = routeOf(request.method, pathname, BASE_PATH);
+      const body = route.kind === "info" ? null : await this.#body(request, route);
+      const runId = typeof body?.value.runId === "string" ? body.value.runId : "";
+      const { timing } = this.#config;
+      const gone = new AbortController();
+      const signal = AbortSignal.any([request.signal, gone.signal]);
+      const exchange = new Exchange(callerOf(request.headers), runId, signal, timing.stallMs);
+      // Only what the runtime needs: no header of the caller reaches it.
+      const inner = new Request(origin + pathname, {
+        method: request.method,
+        signal,
+        ...(body && { headers: { "content-type": "application/json" }, body: body.text }),
+      });
+      return exchange.run(async () => {
+        const handle = await this.#handler();
+        const response = await handle(inner);
+        const streaming = exchange.stream !== null;
+        const refused = streaming || route.kind === "stop" ? await exchange.verdict(streaming ? timing.verdictMs : 0) : null;
+        if (refused) {
+          await exchange.stream?.cancel();
+          return problemResponse(refused);
+        }
+        if (exchange.stream) {
+          const left = () => {
+            gone.abort();
+          };
+          return eventStream(exchange.stream, { heartbeatMs: timing.heartbeatMs, taken: () => { exchange.window.leave(); }, left });
+        }
+        return response.ok ? response : problemResponse(byStatus(response.status));
+      });
+    });
+  }
+
+  /** The caller's threads. */
+  threads(request: Request): Promise<Response> {
+    return this.#relay(request, "GET", () => {
+      const { search } = new URL(request.url);
+      if (search.length > MAX_QUERY) throw new Refused(byStatus(400));
+      return `/threads${search}`;
+    });
+  }
+
+  /** One thread: its status (with ETag), or its deletion. */
+  thread(request: Request, id: string): Promise<Response> {
+    const method = request.method === "DELETE" ? "DELETE" : "GET";
+    return this.#relay(request, method, () => `/threads/${encodeURIComponent(checkId("threadId", id))}`);
+  }
+
+  /** Sign-in of the demo: middle-core has this door in dev only. Asked by this machine's own page, under no other name. */
+  devToken(request: Request): Promise<Response> {
+    return answer(async () => {
+      sameOrigin(request);
+      if (!LOOPBACK.test(request.headers.get("host") ?? new URL(request.url).host)) throw new Refused(byStatus(404));
+      const { text } = await readJson(request, 4096);
+      return this.#core.relay(callerOf(new Headers()), { method: "POST", path: "/dev/token", json: text, signal: request.signal });
+    });
+  }
+
+  /** Is middle-core there and ready? 200, or 503 as a problem. */
+  health(request: Request): Promise<Response> {
+    return answer(async () => {
+      await this.#core.json(callerOf(new Headers()), { method: "GET", path: "/readyz", signal: request.signal });
+      return Response.json({ status: "ok" }, { headers: { "cache-control": "no-store" } });
+    });
+  }
+
+  /** Ends every connection to middle-core. */
+  close(): Promise<void> {
+    return this.#core.close();
+  }
+
+  #relay(request: Request, method: "GET" | "DELETE", path: () => string): Promise<Response> {
+    return answer(async () => {
+      if (method !== "GET") sameOrigin(request);
+      const match = request.headers.get("if-none-match");
+      const headers = match === null ? {} : { "if-none-match": match };
+      return this.#core.relay(callerOf(request.headers), { method, path: path(), headers, signal: request.signal });
+    });
+  }
+
+  async #body(request: Request, route: Route) {
+    sameOrigin(request);
+    const body = await readJson(request, this.#config.maxBodyBytes);
+    if (route.kind !== "stop") {
+      checkId("threadId", body.value.threadId);
+      checkId("runId", body.value.runId);
+      for (const field of ["messages", "tools", "context"]) {
+        if (!Array.isArray(body.value[field])) throw new Refused(invalid(422, `${field}: has to be a list.`));
+      }
+    } else if (body.value.runId !== undefined) {
+      checkId("runId", body.value.runId);
+    }
+    return body;
+  }
+
+  #handler(): Promise<Handler> {
+    this.#runtime ??= this.#build();
+    return this.#runtime;
+  }
+
+  /** CopilotKit's runtime, loaded at the first request, after its telemetry has been told to be quiet. */
+  async #build(): Promise<Handler> {
+    silenceTelemetry();
+    const { CopilotRuntime, createCopilotRuntimeHandler } = await import("@copilotkit/runtime/v2");
+    const rules: Rules = { timing: this.#config.timing, maxFrameChars: this.#config.maxFrameChars };
+    const runtime = new CopilotRuntime({
+      agents: ({ request }) => agentsFor(routeOf(request.method, new URL(request.url).pathname, BASE_PATH), this.#core),
+      // eslint-disable-next-line @typescript-eslint/no-unsafe-class-instance-assignment -- the port has no behaviour to inherit; extending it would load the runtime, and its telemetry, at import
+      runner: new MiddleCoreRunner(this.#core, rules),
+      sseKeepAliveIntervalSeconds: 0, // `stream.ts` does it, and a chunk is then always an event.
+    });
+    return createCopilotRuntimeHandler({
+      runtime,
+      basePath: BASE_PATH,
+      cors: false,
+      hooks: {
+        // The handler clones what this returns, and the copy of a stream that nobody reads keeps all of it in memory.
+        onResponse: ({ response }) => {
+          if (!response.headers.get("content-type")?.startsWith("text/event-stream")) return response;
+          Exchange.current().stream = response.body;
+          return new Response(null, { headers: response.headers });
+        },
+      },
+    });
+  }
+}
+
+/** The response, or the problem that kept it from being one. */
+async function answer(handle: () => Promise<Response>): Promise<Response> {
+  try {
+    return await handle();
+  } catch (error) {
+    const problem: Problem = problemOfError(error);
+    return problemResponse(problem);
+  }
+}
