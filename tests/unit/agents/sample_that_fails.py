@@ -1,0 +1,3 @@
+"""A module that cannot be imported."""
+
+raise RuntimeError("postgres://user:hunter2@db")

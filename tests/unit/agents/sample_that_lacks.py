@@ -1,0 +1,3 @@
+"""A module that needs what is not installed."""
+
+import a_package_that_nobody_installed  # type: ignore[import-not-found]  # noqa: F401 - the point of this file
