@@ -20,6 +20,7 @@ from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 PublicKey: TypeAlias = RSAPublicKey | EllipticCurvePublicKey | Ed25519PublicKey
 
 MIN_RSA_BITS: Final = 2048
+KINDS: Final[Mapping[str, type[RSAAlgorithm | ECAlgorithm | OKPAlgorithm]]] = {"RSA": RSAAlgorithm, "EC": ECAlgorithm, "OKP": OKPAlgorithm}
 CURVES: Final = {"secp256r1": "ES256", "secp384r1": "ES384", "secp521r1": "ES512"}
 
 
@@ -57,8 +58,7 @@ def from_jwk(jwk: Mapping[str, Any]) -> tuple[PublicKey, tuple[str, ...]] | None
     Left out: secrets (`oct`), private keys, keys for encryption, weak keys, unknown types and curves, and an
     `alg` that does not fit the key. An `alg` that fits is the only one allowed (RFC 7517, section 4).
     """
-    kinds: dict[object, type[RSAAlgorithm | ECAlgorithm | OKPAlgorithm]] = {"RSA": RSAAlgorithm, "EC": ECAlgorithm, "OKP": OKPAlgorithm}
-    kind = kinds.get(jwk.get("kty"))
+    kind = KINDS.get(str(jwk.get("kty")))
     if kind is None or jwk.get("use", "sig") != "sig":
         return None
     try:
