@@ -155,7 +155,7 @@ class ScriptedModel(BaseChatModel):
         return _whole([one async for one in self._astream(messages, stop, None, **kwargs)])
 
 
-def _chunk(item: Item) -> ChatGenerationChunk:
+def _chunk(item: str | AIMessageChunk | Exception) -> ChatGenerationChunk:
     if isinstance(item, Exception):
         raise item
     # A copy: the layers above write ids into chunks, and a script is used more than once.
@@ -166,7 +166,7 @@ def _chunk(item: Item) -> ChatGenerationChunk:
 def _whole(chunks: list[ChatGenerationChunk]) -> ChatResult:
     message = chunks[0].message
     for one in chunks[1:]:
-        message = message + one.message  # type: ignore[assignment]  # two AIMessageChunks make one
+        message = message + one.message
     assert isinstance(message, AIMessageChunk)
     whole = AIMessage(
         content=message.content,

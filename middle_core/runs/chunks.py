@@ -1,0 +1,256 @@
+"""Model chunks to AG-UI events, kept apart by the id of the model run that they belong to.
+
+The SDK's own translation keeps one message in progress for the whole graph: parallel nodes mix their texts
+(ag-ui-protocol/ag-ui#1016 shows it for tool calls), arguments that come with the name are lost, as are a second
+call in one chunk and the text on the finishing chunk. Here each model run is its own stream.
+
+Ids are settled here as well. The chunk object passes through before the model's caller sees it, so an id that is
+missing, empty or taken is replaced *in the chunk*: what is streamed, what the graph stores and what the
+history shows is one id. Knows chunks by duck typing, and no graph.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Hashable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from middle_core.events import Event, EventType
+from middle_core.runs.content import pieces
+from middle_core.runs.ids import Ids
+
+_TEXT_START = EventType.TEXT_MESSAGE_START.value
+_TEXT = EventType.TEXT_MESSAGE_CONTENT.value
+_TEXT_END = EventType.TEXT_MESSAGE_END.value
+
+
+@dataclass(frozen=True, slots=True)
+class Show:
+    """What of a model run the client may see. tools: all, none, or the named ones. predict: CopilotKit's predict_state."""
+
+    text: bool = True
+    tools: bool | Collection[str] = True
+    predict: tuple[Mapping[str, Any], ...] = ()
+
+    def tool(self, name: str) -> bool:
+        """Whether calls of this tool are shown."""
+        return self.tools if isinstance(self.tools, bool) else name in self.tools
+
+
+@dataclass(slots=True)
+class _Call:
+    """A tool call under way. `waiting` holds arguments that came before the name."""
+
+    call_id: str
+    source_id: str | None
+    index: int
+    name: str = ""
+    shown: bool = False
+    waiting: str = ""
+
+
+@dataclass(slots=True)
+class _Stream:
+    """One model run."""
+
+    run_id: Hashable
+    show: Show
+    message_id: str = ""
+    text_open: bool = False
+    reasoning_id: str = ""
+    reasoning_part: Any = None
+    reasonings: int = 0
+    chunks: int = 0
+    calls: dict[Hashable, _Call] = field(default_factory=dict)
+    last: _Call | None = None
+
+
+class Chunks:
+    """The model runs of one run of a graph. Not thread-safe: the owner locks.
+
+    predicted: tool call id to the state keys whose value the client is predicting from its arguments.
+    """
+
+    def __init__(self, ids: Ids) -> None:
+        self._ids = ids
+        self._streams: dict[Hashable, _Stream] = {}
+        self.predicted: dict[str, list[str]] = {}
+
+    def start(self, run_id: Hashable, show: Show) -> None:
+        """A model run begins."""
+        self._streams[run_id] = _Stream(run_id, show)
+
+    def chunk(self, run_id: Hashable, message: Any) -> list[Event]:
+        """One chunk. Its id, and those of its tool call chunks, are set in place where they need it."""
+        stream = self._streams.get(run_id)
+        if stream is None:
+            return []
+        self._pin(stream, message)
+        stream.chunks += 1
+        calls = getattr(message, "tool_call_chunks", None)
+        content = message.content
+        if type(content) is str and not calls and not message.additional_kwargs and not stream.reasoning_id:
+            # The hot path: a token of text.
+            if not content or not stream.show.text:
+                return []
+            event: Event = {"type": _TEXT, "messageId": stream.message_id, "delta": content}
+            return [event] if stream.text_open else [*self._open_text(stream), event]
+        events = list(self._say(stream, content, message.additional_kwargs))
+        if calls:
+            events.extend(self._call_chunks(stream, calls))
+        return events
+
+    def end(self, run_id: Hashable, message: Any) -> list[Event]:
+        """The model run is over. `message` is the whole; it is told here if nothing was streamed."""
+        stream = self._streams.pop(run_id, None)
+        if stream is None:
+            return []
+        self._pin(stream, message)
+        events: list[Event] = []
+        if not stream.chunks:
+            events = [*self._say(stream, message.content, message.additional_kwargs), *self._whole_calls(stream, message)]
+        return [*events, *self._close(stream)]
+
+    def drop(self, run_id: Hashable) -> None:
+        """The model run broke off. What it said stays open: an end would claim that it was whole."""
+        self._streams.pop(run_id, None)
+
+    def whole(self, message: Any) -> list[Event]:
+        """An assistant message that came without any model run of ours: told as one. Its id is taken already."""
+        stream = _Stream(None, Show(), message_id=message.id)
+        return [*self._say(stream, message.content, message.additional_kwargs), *self._whole_calls(stream, message), *self._close(stream)]
+
+    def _pin(self, stream: _Stream, message: Any) -> None:
+        if not stream.message_id:
+            stream.message_id = self._ids.message(message.id, f"lc_run--{stream.run_id}")
+        if message.id != stream.message_id:
+            message.id = stream.message_id
+
+    # Text and reasoning ------------------------------------------------------------------------------
+
+    def _open_text(self, stream: _Stream) -> Iterator[Event]:
+        stream.text_open = True
+        yield {"type": _TEXT_START, "messageId": stream.message_id, "role": "assistant"}
+
+    def _say(self, stream: _Stream, content: Any, extra: Mapping[str, Any] | None) -> Iterator[Event]:
+        if not stream.show.text:
+            return
+        for piece in pieces(content, extra):
+            if piece.kind == "text":
+                yield from self._end_reasoning(stream)
+                if not stream.text_open:
+                    yield from self._open_text(stream)
+                yield {"type": _TEXT, "messageId": stream.message_id, "delta": piece.text}
+            else:
+                yield from self._reason(stream, piece.kind == "encrypted", piece.text, piece.part)
+
+    def _reason(self, stream: _Stream, encrypted: bool, text: str, part: Any) -> Iterator[Event]:
+        if not stream.reasoning_id:
+            stream.reasoning_id = f"{stream.message_id}-reasoning-{stream.reasonings}"
+            stream.reasoning_part = part
+            stream.reasonings += 1
+            yield {"type": EventType.REASONING_START.value, "messageId": stream.reasoning_id}
+            yield {"type": EventType.REASONING_MESSAGE_START.value, "messageId": stream.reasoning_id, "role": "reasoning"}
+        if encrypted:
+            yield {
+                "type": EventType.REASONING_ENCRYPTED_VALUE.value,
+                "subtype": "message",
+                "entityId": stream.reasoning_id,
+                "encryptedValue": text,
+            }
+            return
+        delta = text if part == stream.reasoning_part else f"\n\n{text}"
+        stream.reasoning_part = part
+        yield {"type": EventType.REASONING_MESSAGE_CONTENT.value, "messageId": stream.reasoning_id, "delta": delta}
+
+    def _end_reasoning(self, stream: _Stream) -> Iterator[Event]:
+        if stream.reasoning_id:
+            yield {"type": EventType.REASONING_MESSAGE_END.value, "messageId": stream.reasoning_id}
+            yield {"type": EventType.REASONING_END.value, "messageId": stream.reasoning_id}
+            stream.reasoning_id = ""
+
+    # Tool calls --------------------------------------------------------------------------------------
+
+    def _call_chunks(self, stream: _Stream, parts: list[dict[str, Any]]) -> Iterator[Event]:
+        yield from self._end_reasoning(stream)
+        for part in parts:
+            call = self._find(stream, part)
+            if call is None:
+                call = self._new(stream, part)
+            else:
+                # Said already; LangChain would join the repeated name to "searchsearch".
+                if call.name:
+                    part["name"] = None
+                part["id"] = None
+            # LangChain joins the parts of a call by their index; without one it would make a call of each.
+            part["index"] = call.index
+            stream.last = call
+            yield from self._tell(stream, call, part.get("name") or "", part.get("args") or "")
+
+    def _find(self, stream: _Stream, part: Mapping[str, Any]) -> _Call | None:
+        index, source_id, name = part.get("index"), part.get("id") or None, part.get("name") or None
+        if index is not None:
+            call = stream.calls.get(index)
+        elif source_id is not None:
+            call = next((one for one in stream.calls.values() if one.source_id == source_id), None)
+        else:
+            call = stream.last if name is None else None
+        if call is None:
+            return None
+        # A provider that numbers each call 0 tells them apart by id, or by a new name.
+        other_id = source_id is not None and call.source_id is not None and source_id != call.source_id
+        other_name = name is not None and bool(call.name) and name != call.name
+        return None if other_id or other_name else call
+
+    def _new(self, stream: _Stream, part: dict[str, Any]) -> _Call:
+        source_id = part.get("id") or None
+        call = _Call(self._ids.call(source_id), source_id, index=0)
+        part["id"] = call.call_id
+        key = part.get("index")
+        used = {one.index for one in stream.calls.values()}
+        call.index = key if isinstance(key, int) and key not in used else max(used, default=-1) + 1
+        stream.calls[call.call_id if key is None else key] = call
+        if key is not None and call.index != key:
+            # The earlier call at this index keeps its arguments; its later ones cannot come any more.
+            stream.calls[call.index] = call
+        return call
+
+    def _tell(self, stream: _Stream, call: _Call, name: str, arguments: str) -> Iterator[Event]:
+        call.waiting += arguments
+        if not call.name:
+            if not name:
+                return
+            call.name = name
+            call.shown = stream.show.tool(name)
+            keys = [str(one.get("state_key")) for one in stream.show.predict if one.get("tool") == name]
+            if keys:
+                self.predicted[call.call_id] = keys
+                yield {"type": EventType.CUSTOM.value, "name": "PredictState", "value": [dict(one) for one in stream.show.predict]}
+            if call.shown:
+                yield {
+                    "type": EventType.TOOL_CALL_START.value,
+                    "toolCallId": call.call_id,
+                    "toolCallName": name,
+                    "parentMessageId": stream.message_id,
+                }
+        if call.waiting and call.shown:
+            yield {"type": EventType.TOOL_CALL_ARGS.value, "toolCallId": call.call_id, "delta": call.waiting}
+        call.waiting = ""
+
+    def _whole_calls(self, stream: _Stream, message: Any) -> Iterator[Event]:
+        for one in (*message.tool_calls, *message.invalid_tool_calls):
+            call = _Call(self._ids.call(one.get("id")), one.get("id"), index=len(stream.calls))
+            one["id"] = call.call_id
+            stream.calls[call.call_id] = call
+            arguments = one.get("args")
+            text = arguments if isinstance(arguments, str) else json.dumps(arguments or {}, ensure_ascii=False, default=str)
+            yield from self._tell(stream, call, one.get("name") or "tool", text)
+
+    def _close(self, stream: _Stream) -> Iterator[Event]:
+        yield from self._end_reasoning(stream)
+        if stream.text_open:
+            yield {"type": _TEXT_END, "messageId": stream.message_id}
+        for call in {id(one): one for one in stream.calls.values()}.values():
+            if call.shown:
+                yield {"type": EventType.TOOL_CALL_END.value, "toolCallId": call.call_id}

@@ -1,0 +1,88 @@
+"""Make a thread's messages valid before a model sees them, with as little change as can be.
+
+Providers refuse a history in which a tool call has no result right after it, or a result no call
+(langchain-ai/open-swe#1604: one stopped tool, and every later message is a 400). Dangling calls get a result,
+late results move to their call, second and orphaned ones go, arguments that are no JSON object become an empty
+object whose result says so: the tool is never run with them.
+
+Pure: a list in, a list out. Untouched messages stay the same objects; ids and order are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+
+from middle_core.runs.ids import Ids
+
+NO_RESULT: Final = "This call was not carried out: the conversation went on without it."
+NOT_JSON: Final = "This call was not carried out: its arguments were not a valid JSON object. Call again with valid arguments."
+
+
+def repair(messages: Sequence[BaseMessage], *, why: Callable[[str], str] = lambda _name: NO_RESULT) -> list[BaseMessage]:
+    """A valid history. `why` words the result of a call that has none, from the tool's name.
+
+    Idempotent; a valid history comes back as it is.
+    """
+    results: dict[str, list[ToolMessage]] = {}
+    for one in messages:
+        if isinstance(one, ToolMessage):
+            results.setdefault(one.tool_call_id, []).append(one)
+    taken = Ids(
+        (str(one.id) for one in messages), (str(call["id"]) for one in messages if isinstance(one, AIMessage) for call in one.tool_calls)
+    )
+    valid: list[BaseMessage] = []
+    for one in messages:
+        if isinstance(one, ToolMessage):
+            continue  # stands behind its call already, or belongs to none
+        if not isinstance(one, AIMessage):
+            valid.append(one)
+            continue
+        refused = {str(call["id"]) for call in one.invalid_tool_calls if call.get("id")}
+        message = _with_sound_calls(one, taken)
+        if message is None:
+            continue
+        valid.append(message)
+        for call in message.tool_calls:
+            call_id = str(call["id"])
+            waiting = results.get(call_id) or []
+            if waiting:
+                valid.append(waiting.pop(0))
+            else:
+                text = NOT_JSON if call_id in refused or not _sound(call, one) else why(call["name"])
+                valid.append(
+                    ToolMessage(text, tool_call_id=call_id, name=call["name"], status="error", id=taken.message(f"{call_id}-result")),
+                )
+    return valid
+
+
+def _sound(call: Any, original: AIMessage) -> bool:
+    return any(call["id"] == one["id"] for one in original.tool_calls)
+
+
+def _with_sound_calls(message: AIMessage, taken: Ids) -> AIMessage | None:
+    """The message with well-formed calls: the same object where they are. None where nothing is left to say."""
+    calls: list[dict[str, Any]] = []
+    ids: set[str] = set()
+    changed = bool(message.invalid_tool_calls)
+    for one in message.tool_calls:
+        call = dict(one)
+        if not call.get("id") or call["id"] in ids:
+            call["id"], changed = taken.call(None), True
+        if not call.get("name"):
+            call["name"], changed = "unknown", True
+        ids.add(str(call["id"]))
+        calls.append(call)
+    for broken in message.invalid_tool_calls:
+        call_id = broken.get("id")
+        if not call_id or call_id in ids:
+            call_id = taken.call(None)
+        ids.add(call_id)
+        calls.append({"name": broken.get("name") or "unknown", "args": {}, "id": call_id, "type": "tool_call"})
+    if not calls and not message.content:
+        return None
+    if not changed:
+        return message
+    return message.model_copy(update={"tool_calls": calls, "invalid_tool_calls": []})

@@ -1,0 +1,338 @@
+"""Listen to a running graph: callbacks in, AG-UI events out, in the order in which things happened.
+
+One inline callback handler sees everything on one path (model chunks, tools, nodes, custom events), so that the order
+holds; LangGraph's stream modes come through another queue and overtake each other. It is attached by
+`runs.agui_source` and knows LangGraph's callbacks, but no thread, no turn and no checkpoint.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import uuid
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, LLMResult
+from langgraph.errors import GraphBubbleUp, GraphInterrupt
+
+# Private, and the only marker that makes `ainvoke` stream inside a node without making LangGraph stream each node's output as well.
+from langgraph.pregel._messages import StreamMessagesHandler
+from langgraph.types import Command
+
+from middle_core.emit import Emitted
+from middle_core.errors import MiddleCoreError
+from middle_core.events import Custom, Event, EventType, custom
+from middle_core.runs.chunks import Chunks, Show
+from middle_core.runs.content import tool_text
+from middle_core.runs.history import Shown
+from middle_core.runs.ids import Ids
+from middle_core.runs.nodes import NodeOutcome, Nodes
+
+logger = logging.getLogger(__name__)
+
+MAX_WAITING: Final = 50_000
+"""Events that may wait for the log. Deltas join while they wait, so only a graph that floods gets here."""
+
+_HIDDEN_TAGS: Final = frozenset({"nostream", "langsmith:nostream"})
+_DELTAS: Final = {EventType.TEXT_MESSAGE_CONTENT.value: "messageId", EventType.TOOL_CALL_ARGS.value: "toolCallId"}
+
+
+class Mailbox:
+    """Events from the graph's callbacks to the one who logs them.
+
+    Deltas of one message or call that wait next to each other become one: the first is never held back, and a log
+    that is slower than the model costs nothing per token. Bounded by MAX_WAITING: beyond it the run fails.
+    """
+
+    def __init__(self) -> None:
+        self._events: deque[Event] = deque()
+        self._loop = asyncio.get_running_loop()
+        self._thread = threading.get_ident()
+        self._arrived = asyncio.Event()
+        self._closed = False
+
+    def put(self, events: Iterable[Event]) -> None:
+        """Thread-safe under the caller's lock."""
+        waiting = self._events
+        before = len(waiting)
+        for event in events:
+            key = _DELTAS.get(event["type"])
+            if key is not None and waiting and waiting[-1]["type"] == event["type"] and waiting[-1][key] == event[key]:
+                waiting[-1]["delta"] += event["delta"]
+            else:
+                waiting.append(event)
+        if len(waiting) > MAX_WAITING:
+            raise MiddleCoreError("The agent emits events faster than they can be written down.")
+        if len(waiting) > before == 0:
+            self._wake()
+
+    def close(self) -> None:
+        """Nothing more will come."""
+        self._closed = True
+        self._wake()
+
+    def _wake(self) -> None:
+        if threading.get_ident() == self._thread:
+            self._arrived.set()
+        else:
+            self._loop.call_soon_threadsafe(self._arrived.set)
+
+    def take(self) -> Iterator[Event]:
+        """What waits now."""
+        while self._events:
+            yield self._events.popleft()
+
+    async def arrived(self) -> bool:
+        """Wait for more. False once it is closed and empty."""
+        while not self._events:
+            if self._closed:
+                return False
+            self._arrived.clear()
+            await self._arrived.wait()
+        return True
+
+
+class Tap(StreamMessagesHandler):
+    """The callback handler of one run. `seen`-like bookkeeping of its base class is not used."""
+
+    raise_error = True  # a fault in here must fail the run, not vanish into a log line
+
+    def __init__(self, mailbox: Mailbox, ids: Ids, show_state: Callable[[Mapping[str, Any]], list[Event]]) -> None:
+        super().__init__(lambda _chunk: None, subgraphs=True)
+        self.chunks = Chunks(ids)
+        self.nodes = Nodes()
+        self.shown = Shown()
+        self.usage: list[tuple[Any, str | None, str | None]] = []
+        self._mailbox = mailbox
+        self._ids = ids
+        self._lock = threading.RLock()  # sync nodes call from their threads
+        self._tasks: set[uuid.UUID] = set()
+        self._models: dict[uuid.UUID, Mapping[str, Any]] = {}
+        self._answered: set[str] = set()
+        self._spoken: dict[str, str] = {}
+        """Messages that node code is emitting, by id, with the namespace of the task that does."""
+        self._emitters: dict[str, Callable[[Any, str], list[Event]]] = {
+            "copilotkit_manually_emit_message": lambda data, _: self._message(data.get("message_id"), str(data.get("message") or "")),
+            "copilotkit_manually_emit_tool_call": self._emit_call,
+            "copilotkit_manually_emit_intermediate_state": lambda data, _: show_state(data) if isinstance(data, Mapping) else [],
+            "copilotkit_exit": lambda _data, _: [{"type": EventType.CUSTOM.value, "name": "Exit", "value": True}],
+            Emitted.MESSAGE.value: lambda data, _: self._message(data["id"], data["text"]),
+            Emitted.TOKEN.value: lambda data, namespace: self._token(data["id"], data["delta"], namespace),
+            Emitted.STATE.value: lambda data, _: show_state(data),
+            Custom.CHUNK.value: lambda data, _: [custom(Custom.CHUNK, **data)],
+            Custom.PROGRESS.value: lambda data, _: [custom(Custom.PROGRESS, **data)],
+        }
+
+    def say(self, events: Iterable[Event]) -> None:
+        """Send events on."""
+        with self._lock:
+            events = list(events)
+            for event in events:
+                self.shown.feed(event)
+            if events:
+                self._mailbox.put(events)
+
+    def already(self, messages: Sequence[BaseMessage]) -> None:
+        """These are in the thread: their results are not told again."""
+        self._answered.update(one.tool_call_id for one in messages if isinstance(one, ToolMessage))
+
+    # Models ------------------------------------------------------------------------------------------
+
+    def on_chat_model_start(self, serialized: Any, messages: Any, *, run_id: uuid.UUID, **kwargs: Any) -> None:
+        """A model run begins."""
+        metadata = kwargs.get("metadata") or {}
+        with self._lock:
+            self._models[run_id] = metadata
+            self.chunks.start(run_id, _show(kwargs.get("tags") or (), metadata, kwargs.get("options") or {}))
+
+    def on_llm_new_token(self, token: Any, *, chunk: Any = None, run_id: uuid.UUID, **kwargs: Any) -> None:
+        """A chunk. It is handed on after this call, so ids that are set in it here are what the graph gets."""
+        if isinstance(chunk, ChatGenerationChunk):
+            with self._lock:
+                self.say(self.chunks.chunk(run_id, chunk.message))
+
+    def on_llm_end(self, response: LLMResult, *, run_id: uuid.UUID, **kwargs: Any) -> None:
+        """A model run is over."""
+        generation = response.generations[0][0] if response.generations and response.generations[0] else None
+        message = generation.message if isinstance(generation, ChatGeneration) else None
+        with self._lock:
+            metadata = self._models.pop(run_id, {})
+            if isinstance(message, AIMessage) and message.usage_metadata:
+                self.usage.append((message.usage_metadata, metadata.get("ls_provider"), metadata.get("ls_model_name")))
+            if message is None:
+                self.chunks.drop(run_id)
+            else:
+                self.say(self.chunks.end(run_id, message))
+
+    def on_llm_error(self, error: BaseException, *, run_id: uuid.UUID, **kwargs: Any) -> None:
+        """A model run failed or was cancelled."""
+        with self._lock:
+            self._models.pop(run_id, None)
+            self.chunks.drop(run_id)
+
+    # Nodes -------------------------------------------------------------------------------------------
+
+    def on_chain_start(self, serialized: Any, inputs: Any, *, run_id: uuid.UUID, **kwargs: Any) -> None:
+        """A chain begins. It is a node's task if it carries the graph's step as a tag of its own."""
+        metadata, tags = kwargs.get("metadata") or {}, kwargs.get("tags") or ()
+        namespace = metadata.get("langgraph_checkpoint_ns")
+        if namespace and kwargs.get("name") == metadata.get("langgraph_node") and any(tag.startswith("graph:step:") for tag in tags):
+            with self._lock:
+                self._tasks.add(run_id)
+                self._models[run_id] = metadata
+                self.say(self.nodes.started(run_id, namespace))
+
+    def on_chain_end(self, outputs: Any, *, run_id: uuid.UUID, **kwargs: Any) -> None:  # type: ignore[override]  # called by position; the bases differ in the name
+        """A node's task is done: what it said without any model is told, then its end."""
+        if run_id in self._tasks:
+            with self._lock:
+                for message in _messages(outputs):
+                    self.say(self._unsaid(message))
+                self._end_task(run_id, "ok")
+
+    def on_chain_error(self, error: BaseException, *, run_id: uuid.UUID, **kwargs: Any) -> None:
+        """A node's task failed, asks a person, was cancelled, or left for its parent graph (which is no failure)."""
+        if run_id in self._tasks:
+            with self._lock:
+                self._end_task(run_id, _outcome(error))
+
+    def _end_task(self, run_id: uuid.UUID, outcome: NodeOutcome) -> None:
+        self._tasks.discard(run_id)
+        namespace = self._models.pop(run_id, {}).get("langgraph_checkpoint_ns")
+        for message_id in [one for one, within in self._spoken.items() if within == namespace]:
+            self.say(self._end_spoken(message_id))
+        self.say(self.nodes.ended(run_id, outcome))
+
+    def _unsaid(self, message: BaseMessage) -> list[Event]:
+        """Events for a message of a node's output that nobody has streamed."""
+        if isinstance(message, ToolMessage):
+            return self._result(message)
+        if isinstance(message, AIMessage) and (not message.id or message.id not in self._ids.messages):
+            message.id = self._ids.message(message.id)
+            return self.chunks.whole(message)
+        return []
+
+    # Tools -------------------------------------------------------------------------------------------
+
+    def on_tool_end(self, output: Any, *, run_id: uuid.UUID, **kwargs: Any) -> None:
+        """A tool is done: its result is told at once, not when its siblings are done too."""
+        with self._lock:
+            for message in _messages(output):
+                if isinstance(message, ToolMessage):
+                    self.say(self._result(message))
+
+    def _result(self, message: ToolMessage) -> list[Event]:
+        call_id = message.tool_call_id
+        if call_id in self._answered:
+            return []
+        self._answered.add(call_id)
+        if not message.id or message.id in self._ids.messages:
+            message.id = self._ids.message(None, f"{call_id}-result")
+        else:
+            self._ids.messages.add(message.id)
+        self.chunks.predicted.pop(call_id, None)
+        return [
+            {
+                "type": EventType.TOOL_CALL_RESULT.value,
+                "messageId": message.id,
+                "toolCallId": call_id,
+                "content": tool_text(message.content),
+                "role": "tool",
+            }
+        ]
+
+    # What node code emits -----------------------------------------------------------------------------
+
+    def on_custom_event(self, name: str, data: Any, *, run_id: uuid.UUID, **kwargs: Any) -> None:
+        """CopilotKit's emitters, ours, and any other custom event, which passes as it is."""
+        namespace = (kwargs.get("metadata") or {}).get("langgraph_checkpoint_ns", "")
+        with self._lock:
+            self.say(self._custom(name, data, namespace))
+
+    def _custom(self, name: str, data: Any, namespace: str) -> list[Event]:
+        if (emitter := self._emitters.get(name)) is not None:
+            return emitter(data, namespace)
+        if name.startswith("middle_core."):
+            logger.warning("a graph may not emit %s; dropped", name)
+            return []
+        return [{"type": EventType.CUSTOM.value, "name": name, "value": data}]
+
+    def _emit_call(self, data: Any, namespace: str) -> list[Event]:
+        call = {"id": data.get("id"), "name": data.get("name"), "args": data.get("args") or {}, "type": "tool_call"}
+        # Its own assistant message, as the SDK has it: no message of the thread holds this call.
+        return self.chunks.whole(AIMessage("", id=self._ids.message(call["id"]), tool_calls=[call]))
+
+    def _message(self, wanted: str | None, text: str) -> list[Event]:
+        if not text:
+            return []
+        message_id = self._ids.message(wanted)
+        return [
+            {"type": EventType.TEXT_MESSAGE_START.value, "messageId": message_id, "role": "assistant"},
+            {"type": EventType.TEXT_MESSAGE_CONTENT.value, "messageId": message_id, "delta": text},
+            {"type": EventType.TEXT_MESSAGE_END.value, "messageId": message_id},
+        ]
+
+    def _token(self, message_id: str, delta: str, namespace: str) -> list[Event]:
+        event: Event = {"type": EventType.TEXT_MESSAGE_CONTENT.value, "messageId": message_id, "delta": delta}
+        if message_id in self._spoken:
+            return [event] if delta else []
+        if not delta or message_id in self._ids.messages:
+            return []
+        self._ids.messages.add(message_id)
+        self._spoken[message_id] = namespace
+        return [{"type": EventType.TEXT_MESSAGE_START.value, "messageId": message_id, "role": "assistant"}, event]
+
+    def _end_spoken(self, message_id: str) -> list[Event]:
+        del self._spoken[message_id]
+        return [{"type": EventType.TEXT_MESSAGE_END.value, "messageId": message_id}]
+
+
+def _show(tags: Sequence[str], metadata: Mapping[str, Any], options: Mapping[str, Any]) -> Show:
+    """What the author of a graph lets be seen of a model run.
+
+    Structured output is the graph's own business (ag-ui-protocol/ag-ui#1543: it became empty bubbles).
+    """
+    if not _HIDDEN_TAGS.isdisjoint(tags) or options.get("ls_structured_output_format"):
+        return Show(text=False, tools=False)
+    tools = _flag(metadata, "emit-tool-calls")
+    predict = metadata.get("copilotkit:emit-intermediate-state") or metadata.get("predict_state") or ()
+    return Show(
+        text=_flag(metadata, "emit-messages") is not False,
+        tools=tools if isinstance(tools, bool) else [tools] if isinstance(tools, str) else list(tools),
+        predict=tuple(one if isinstance(one, Mapping) else vars(one) for one in predict),
+    )
+
+
+def _flag(metadata: Mapping[str, Any], name: str) -> Any:
+    value = metadata.get(f"copilotkit:{name}", metadata.get(name))
+    return True if value is None else value
+
+
+def _messages(output: Any) -> Iterator[BaseMessage]:
+    """The messages in what a node or a tool returned: an update, a Command, a message, or a list of these."""
+    match output:
+        case BaseMessage():
+            yield output
+        case Command():
+            yield from _messages(output.update)
+        case Mapping():
+            found = output.get("messages")
+            yield from _messages(found if isinstance(found, (list, tuple)) else [found])
+        case list() | tuple():
+            for one in output:
+                if isinstance(one, (BaseMessage, Command, Mapping)):
+                    yield from _messages(one)
+        case _:
+            return
+
+
+def _outcome(error: BaseException) -> NodeOutcome:
+    if isinstance(error, GraphInterrupt):
+        return "interrupted"
+    if isinstance(error, GraphBubbleUp):
+        return "ok"
+    return "cancelled" if isinstance(error, asyncio.CancelledError) else "error"
