@@ -9,7 +9,7 @@ import asyncio
 import gc
 import logging
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -46,17 +46,18 @@ class Parts:
 
     service: RunService
     supervisor: Supervisor
+    default_agent: str
     info: dict[str, Any]
 
 
 @asynccontextmanager
-async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
+async def open_parts(settings: Settings, specs: Mapping[str, Any]) -> AsyncIterator[Parts]:
     """Open everything below the doors, end what the process before this one left running, and close in order."""
     settings.data_dir.mkdir(parents=True, exist_ok=True)
     url = settings.resolved_database_url
     async with (
         SqliteEventLog.open(url) as log,
-        open_saver(url) as saver,
+        open_saver(log) as saver,
         httpx.AsyncClient(timeout=httpx.Timeout(15.0, connect=5.0), follow_redirects=False) as http,
     ):
         model = build_model(
@@ -65,7 +66,7 @@ async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
             cerebras_base_url=settings.cerebras_base_url,
         )
         deps = AgentDeps(checkpointer=saver, model=model, backend=BackendClient(settings.backend_url, http))
-        agents = await registry.load(settings.agents, deps)
+        agents = await registry.load(specs, deps)
         sources = {
             name: AguiSource(name, agent.graph, AgentRules(client_writable=agent.client_writable, server_tools=agent.server_tools))
             for name, agent in agents.items()
@@ -85,28 +86,28 @@ async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
                 stop_wait_s=settings.stop_wait_s,
                 disconnect_grace_s=settings.disconnect_grace_s,
             )
+            default = settings.default_agent or next(iter(agents))
             info = {
                 "version": __version__,
-                "agents": [
-                    {"name": name, "description": agent.description, "default": name == settings.default_agent_name}
-                    for name, agent in agents.items()
-                ],
+                "agents": [{"name": name, "description": agent.description, "default": name == default} for name, agent in agents.items()],
                 "model": str(getattr(model, "model_name", None) or type(model).__name__),
                 "capabilities": {"resume": True, "stop": True, "threads": True, "interrupts": True},
             }
-            yield Parts(service, supervisor, info)
+            yield Parts(service, supervisor, default, info)
             await supervisor.drain(within_s=settings.drain_s)
 
 
-def create_app(settings: Settings, verify: Verifier, *, mint_dev_token: dev_token.Mint | None = None) -> FastAPI:
+def create_app(
+    settings: Settings, verify: Verifier, *, mint_dev_token: dev_token.Mint | None = None, agents: Mapping[str, Any] | None = None
+) -> FastAPI:
     """The application. Everything it is made of is opened by its lifespan.
 
-    verify: from `auth.verify`. mint_dev_token: given in dev only; without it `/dev/token` does not exist.
+    verify: from `auth.verify`. agents: names to import paths, graphs or factories, instead of the settings'. mint_dev_token: given in dev only; without it `/dev/token` does not exist.
     """
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        async with open_parts(settings) as parts:
+        async with open_parts(settings, agents or settings.agents) as parts:
             app.state.parts = parts
             caller = Caller(verify)
             policy = StreamPolicy(heartbeat_s=settings.heartbeat_s, max_stream_s=settings.max_stream_s)
@@ -117,7 +118,7 @@ def create_app(settings: Settings, verify: Verifier, *, mint_dev_token: dev_toke
                     parts.service,
                     caller,
                     policy,
-                    default_agent=settings.default_agent_name,
+                    default_agent=parts.default_agent,
                     info=parts.info,
                     max_body_bytes=settings.max_body_bytes,
                 )

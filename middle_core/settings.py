@@ -86,11 +86,6 @@ class Settings(BaseSettings):
         return bool(self.jwks_url or self.jwt_public_key or self.jwt_secret.get_secret_value())
 
     @property
-    def default_agent_name(self) -> str:
-        """The agent that runs where none is named."""
-        return self.default_agent or next(iter(self.agents))
-
-    @property
     def resolved_database_url(self) -> str:
         """`database_url`, or the default file in the data folder."""
         return self.database_url or f"sqlite:///{self.data_dir / 'middle-core.db'}"

@@ -5,6 +5,8 @@ A spec is `pkg.module:attribute`, and the attribute is one of
     a compiled graph, an uncompiled StateGraph, an AgentSpec,
     or a function, sync or async, that returns one of these; it may take one argument, the AgentDeps.
 
+A team that embeds the server may hand over such an object itself instead of a path to it.
+
 Whatever its own checkpointer was, a graph is bound to the server's. A bare graph gets safe defaults: nothing
 of its state can be written by a client. This module imports what it is told to and runs no agent.
 """
@@ -76,14 +78,14 @@ class Agent:
     server_tools: frozenset[str]
 
 
-async def load(specs: Mapping[str, str], deps: AgentDeps) -> dict[str, Agent]:
-    """The agents by name. Raises `AgentNotLoaded`, which names the setting, the entry and what is wrong with it."""
-    return {name: await _load(name, path, deps) for name, path in specs.items()}
+async def load(specs: Mapping[str, Any], deps: AgentDeps) -> dict[str, Agent]:
+    """The agents by name; each spec is an import path or the object itself. Raises `AgentNotLoaded`, which names the setting, the entry and what is wrong with it."""
+    return {name: await _load(name, spec, deps) for name, spec in specs.items()}
 
 
-async def _load(name: str, path: str, deps: AgentDeps) -> Agent:
-    entry = f"{SETTING}: {name}={path}"
-    made = await _call(_attribute(path, entry), deps, entry)
+async def _load(name: str, given: Any, deps: AgentDeps) -> Agent:
+    entry = f"{SETTING}: {name}={given}" if isinstance(given, str) else f"agent {name}"
+    made = await _call(_attribute(given, entry) if isinstance(given, str) else given, deps, entry)
     spec = made if isinstance(made, AgentSpec) else AgentSpec(graph=made)
     graph = _bound(spec.graph, deps.checkpointer, entry)
     if unknown := spec.client_writable - graph.channels.keys():

@@ -214,6 +214,9 @@ class EventLog(Protocol):
     async def tool_calls(self, thread_id: ThreadId) -> list[ToolCall]: ...
 
     # life ------------------------------------------------------------------------------------------
+    def wake(self) -> None:
+        """Wake every waiter of `changed`, with nothing to read: so that followers see that the process drains."""
+
     async def ping(self) -> None:
         """Raise unless the database answers: for `/readyz`."""
 

@@ -19,13 +19,15 @@ BATCH: Final = 256
 
 
 async def follow(log: EventLog, run_id: RunId, *, after: int, heartbeat_s: float) -> AsyncGenerator[list[Record], None]:
-    """The records with seq > after, in order, in batches; an empty batch after `heartbeat_s` of silence.
+    """The records with seq > after, in order, in batches; an empty batch after `heartbeat_s` of silence, or
+    where a wake-up brought nothing, so that the caller can look around (`EventLog.wake`).
 
     Ends after the terminal record, or at once if the run is over and `after` its end. Raises `NotFound`
     where there is no such run, or none any more. `after` is checked by the caller (`cursor.check_cursor`).
     """
     loop = asyncio.get_running_loop()
     due = loop.time() + heartbeat_s
+    woken = False
     while True:
         records = await log.read(run_id, after=after, limit=BATCH)
         if records:
@@ -41,7 +43,7 @@ async def follow(log: EventLog, run_id: RunId, *, after: int, heartbeat_s: float
                 raise NotFound
             if not run.status.active and run.last_seq <= after:
                 return
-            if loop.time() >= due:
+            if woken or loop.time() >= due:
                 yield []
                 due = loop.time() + heartbeat_s
-        await log.changed(run_id, after=after, within_s=max(0.0, due - loop.time()))
+        woken = await log.changed(run_id, after=after, within_s=max(0.0, due - loop.time()))

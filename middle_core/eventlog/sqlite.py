@@ -275,6 +275,9 @@ class SqliteEventLog:
 
         return await self._writer.submit(fenced)
 
+    def wake(self) -> None:
+        self._tails.wake_all()
+
     async def ping(self) -> None:
         await self._read("ping", {})
 

@@ -34,7 +34,14 @@ def merge_deltas(events: Sequence[Event], *, max_chars: int) -> list[Event]:
     for event in events:
         key = _DELTA_KEY.get(event["type"])
         last = merged[-1] if merged else None
-        if key and parts and last is not None and last["type"] == event["type"] and last[key] == event[key] and size + len(event["delta"]) <= max_chars:
+        if (
+            key
+            and parts
+            and last is not None
+            and last["type"] == event["type"]
+            and last[key] == event[key]
+            and size + len(event["delta"]) <= max_chars
+        ):
             parts.append(event["delta"])
             size += len(event["delta"])
             continue

@@ -11,6 +11,7 @@ import asyncio
 import logging
 import uuid
 from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -19,7 +20,7 @@ from middle_core.errors import MiddleCoreError, RunLost, Superseded
 from middle_core.eventlog.base import Claim, Ending, EventLog, Run, RunStatus
 from middle_core.events import Custom, Event, RunId, custom
 from middle_core.ledger import LEDGER, LedgerLine
-from middle_core.runs.agui_source import AguiSource
+from middle_core.runs.agui_source import AguiSource, SourceRun
 from middle_core.runs.appender import Appender
 from middle_core.runs.checkpoints import CLAIM
 from middle_core.runs.gate import Cancelled, End, Failed, Finished, Gate
@@ -120,25 +121,26 @@ class Engine:
 
     async def _stream(self, job: Job, gate: Gate, appender: Appender) -> End:
         """Everything from the agent, through the gate, to the appender. Every way it can end becomes an `End`."""
+        source_run: SourceRun | None = None
         try:
             source = self._sources[job.run.agent]
-            turn = rebuild(job.asked, await source.view(job.run.thread_id), source.rules)
+            turn = rebuild(job.asked.body, await source.view(job.run.thread_id), source.rules)
             await appender.put(gate.feed(custom(Custom.TURN, messages=list(turn.messages))))
             source_run = source.open(turn, thread_id=job.run.thread_id, run_id=job.run.run_id)
-            events = source_run.events()
-            try:
+            async with aclosing(source_run.events()) as events:
                 async for event in events:
                     await appender.put(gate.feed(event))
                     if gate.ended:
                         break
-            finally:
-                await events.aclose()
         except asyncio.CancelledError:
-            return self._cancelled(job)
+            end = self._cancelled(job)
+            for event in source_run.leftovers() if source_run is not None else ():
+                await appender.put(gate.feed(event))
+            return end
         except MiddleCoreError as error:
             logger.warning("run failed", extra={"run_id": job.run.run_id, "code": error.code}, exc_info=error)
             return Failed(code=error.code, message=error.detail, correlation_id=_correlation_id(), retry_after=error.retry_after)
-        except Exception as error:  # noqa: BLE001 - whatever a team's graph raises ends this run, and only this run
+        except Exception as error:
             correlation_id = _correlation_id()
             logger.exception("run failed", extra={"run_id": job.run.run_id, "correlation_id": correlation_id}, exc_info=error)
             return Failed(code=MiddleCoreError.code, message=MiddleCoreError().detail, correlation_id=correlation_id)
@@ -169,14 +171,16 @@ class Engine:
         """Give the thread what its log shows and its checkpoint lacks. A failure here must not keep the thread busy."""
         source = self._sources.get(run.agent)
         if source is None:
-            logger.warning("the run's agent is not configured any more; its text stays in the log", extra={"run_id": run.run_id, "agent": run.agent})
+            logger.warning(
+                "the run's agent is not configured any more; its text stays in the log", extra={"run_id": run.run_id, "agent": run.agent}
+            )
             return
         try:
             partials = fold([event async for event in self._events(run.run_id)])
             await source.settle(run.thread_id, partials, note=note)
         except Superseded:
             raise
-        except Exception as error:  # noqa: BLE001 - the graph's reducers are a team's code; the run must end all the same
+        except Exception as error:
             logger.exception("settling failed; the log keeps the text", extra={"run_id": run.run_id}, exc_info=error)
 
     async def _events(self, run_id: RunId) -> AsyncIterator[Event]:

@@ -21,17 +21,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
 
-import orjson
-
 from middle_core.events import TERMINAL, ClientRunId, ClientThreadId, Custom, Event, EventType, custom
 from middle_core.runs.end import Cancelled, End, Failed, Finished, opening, terminal
-from middle_core.runs.grammar import CALL, EXCEPTIONS, KINDS, MOVES, REASONING, RULES, STEP, TEXT, THOUGHT, Act, Kind, Move, State
-from middle_core.runs.jsonable import TooBig, content_text, jsonable, text
+from middle_core.runs.grammar import CALL, EXCEPTIONS, MOVES, REASONING, RULES, STEP, TEXT, THOUGHT, Act, Kind, Move, State
+from middle_core.runs.jsonable import TooBig, content_text, json_pieces, json_size, jsonable, text
 from middle_core.runs.messages import wire_message
+from middle_core.runs.names import MESSAGE, Names
 
 __all__ = ["Cancelled", "End", "Failed", "Finished", "Gate", "opening"]
 
@@ -66,26 +65,6 @@ class _Open:
     """Whether this gate opened it on its own: then it ends with what stands in it."""
 
 
-@dataclass(slots=True)
-class _Ids:
-    """Unique ids of one namespace."""
-
-    limit: int
-    taken: set[str] = field(default_factory=set)
-
-    def cut(self, wanted: str) -> str:
-        return wanted[: self.limit]
-
-    def take(self, wanted: str) -> str:
-        stem = self.cut(wanted)
-        unique, n = stem, 1
-        while unique in self.taken:
-            n += 1
-            unique = f"{stem}~{n}"
-        self.taken.add(unique)
-        return unique
-
-
 class Gate:
     """One run's gate. `feed` what the source says, then `close` once; afterwards nothing comes out.
 
@@ -108,12 +87,10 @@ class Gate:
         self._max = max_event_bytes
         # An id stands in an event beside others; a sixteenth leaves room for all of them, escaped.
         limit = max_event_bytes // 64
-        self._ids = {kind.space: _Ids(limit) for kind in KINDS} | {"activity": _Ids(limit)}
+        self._names = Names(limit)
         self._open: dict[tuple[Kind, str], _Open] = {}
         self._texts: dict[str, _Open] = {}
         """The open text messages by the source's id: the hot path's view of `_open`."""
-        self._ours: dict[tuple[Kind | str, str], str] = {}
-        """The newest id of ours for each of the source's."""
         self._unanswered: dict[str, list[str]] = {}
         self._answered: set[str] = set()
         self._latest: dict[Kind, str] = {}
@@ -189,7 +166,7 @@ class Gate:
             state = State.FILLED if thing.filled else State.STARTED
         else:
             # A step's name may come again; an id may not.
-            state = State.ENDED if (kind, source_id) in self._ours and kind is not STEP else State.ABSENT
+            state = State.ENDED if kind is not STEP and self._names.newest(kind, source_id) is not None else State.ABSENT
         act = EXCEPTIONS.get((kind, move, state)) or RULES[move, state]
         if act is Act.DROP or act is Act.NEST:
             self.repairs[f"{kind.name}_{move.value}_{state.value}"] += 1
@@ -224,7 +201,6 @@ class Gate:
     # Things with a beginning and an end -----------------------------------------------------------------
 
     def _start(self, kind: Kind, source_id: str, event: Mapping[str, Any]) -> Iterator[Event]:
-        more = self._fields(kind, event) | self._metadata(event)
         block: _Open | None = None
         if kind is THOUGHT:
             block = self._block(source_id)
@@ -232,33 +208,29 @@ class Gate:
                 yield from self._start(REASONING, source_id, {})
                 block = self._open[REASONING, source_id]
                 block.ours = True
-        ids = self._ids[kind.space]
-        our_id = ids.cut(source_id) if kind is STEP else ids.take(source_id)
+        more: Event = {}
+        if kind is TEXT:
+            role, name = event.get("role"), event.get("name")
+            more["role"] = str(role) if isinstance(role, str) and role in _ROLES else "assistant"
+            if isinstance(name, str):
+                more["name"] = text(name)[:_MAX_NAME]
+        elif kind is CALL:
+            name = event.get("toolCallName")
+            more["toolCallName"] = (_string(event, "toolCallName", name)[:_MAX_NAME] if name is not None else "") or UNNAMED_TOOL
+        elif kind is THOUGHT:
+            more["role"] = "reasoning"
+        our_id = self._names.open(kind, source_id, carries_calls=more.get("role") == "assistant")
         self.repairs["renamed"] += our_id != source_id
-        self._ours[kind, source_id] = our_id
         thing = self._open[kind, source_id] = _Open(kind, source_id, our_id, within=block)
         if kind is TEXT:
             self._texts[source_id] = thing
         elif kind is CALL:
             self._unanswered.setdefault(source_id, []).append(our_id)
-        yield {"type": kind.start.value, kind.key: our_id} | more
-
-    def _fields(self, kind: Kind, event: Mapping[str, Any]) -> Event:
-        """What a START says besides its id; a part that opens its message may say the same."""
-        if kind is THOUGHT:
-            return {"role": "reasoning"}
-        if kind is TEXT:
-            role, name = event.get("role"), event.get("name")
-            fields: Event = {"role": str(role) if isinstance(role, str) and role in _ROLES else "assistant"}
-            return fields | ({"name": text(name)[:_MAX_NAME]} if isinstance(name, str) else {})
-        if kind is CALL:
-            name, parent = event.get("toolCallName"), event.get("parentMessageId")
-            fields = {"toolCallName": (_string(event, "toolCallName", name)[:_MAX_NAME] if name is not None else "") or UNNAMED_TOOL}
-            if isinstance(parent, str) and parent:
-                parent = text(parent)
-                fields["parentMessageId"] = self._ours.get((TEXT, parent)) or self._ids["message"].cut(parent)
-            return fields
-        return {}
+            parent = event.get("parentMessageId")
+            carrier = self._names.carrier(our_id, text(parent) if isinstance(parent, str) else None)
+            if carrier is not None:
+                more["parentMessageId"] = carrier
+        yield {"type": kind.start.value, kind.key: our_id} | more | self._metadata(event)
 
     def _block(self, source_id: str) -> _Open | None:
         """The open reasoning block for a message: that of its id, else the latest with no message open in it."""
@@ -281,7 +253,7 @@ class Gate:
         frame: Event = {"type": thing.kind.part.value, thing.kind.key: thing.id} | metadata
         pieces = [delta]
         if len(delta) >= self._surely_fits:
-            pieces = list(_pieces(delta, self._max - _size(frame) - len(',"delta":')))
+            pieces = list(json_pieces(delta, self._max - json_size(frame) - len(',"delta":')))
             self.repairs["split"] += len(pieces) > 1
         for piece in pieces:
             yield frame | {"delta": piece}
@@ -312,25 +284,23 @@ class Gate:
     def _result(self, event: Mapping[str, Any]) -> Iterator[Event]:
         source_id = _string(event, "toolCallId", event.get("toolCallId")) or CALL.name
         waiting = self._unanswered.get(source_id)
-        # A call of an earlier run is answered in this one after an approval: unknown here, and legal.
-        our_call = waiting[0] if waiting else self._ours.get((CALL, source_id)) or self._ids["call"].cut(source_id)
+        our_call = waiting[0] if waiting else self._names.answered(source_id)
         if our_call in self._answered:
             self.repairs["result_again"] += 1
             return
         wanted = event.get("messageId")
         wanted = (_string(event, "messageId", wanted) if wanted is not None else "") or f"result-{our_call}"
-        call = self._open.get((CALL, source_id))
-        if call is not None and call.id == our_call:
+        for call in [one for one in self._open.values() if one.kind is CALL and one.id == our_call]:
             self.repairs["call_closed"] += 1
             yield from self._end(call)
         if waiting:
             del waiting[0]
         self._answered.add(our_call)
-        our_id = self._ids["message"].take(wanted)
+        our_id = self._names.take(MESSAGE, wanted)
         self.repairs["renamed"] += our_id != wanted
         frame: Event = {"type": T.TOOL_CALL_RESULT.value, "messageId": our_id, "toolCallId": our_call, "role": "tool"}
         frame |= self._metadata(event)
-        yield frame | {"content": self._content(event.get("content"), self._max - _size(frame) - len(',"content":'))}
+        yield frame | {"content": self._content(event.get("content"), self._max - json_size(frame) - len(',"content":'))}
 
     def _content(self, content: Any, room: int) -> str:
         """A tool's result as one string (@ag-ui/client 0.0.59 takes no other), cut where it is too long."""
@@ -339,11 +309,11 @@ class Gate:
         except TooBig:
             self.repairs["result_cut"] += 1
             return "[The result is much larger than one event may carry; it was left out.]"
-        if _size(whole) <= room:
+        if json_size(whole) <= room:
             return whole
         self.repairs["result_cut"] += 1
         note = f"\n[Cut here: the result has {len(whole)} characters, more than one event may carry.]"
-        return next(_pieces(whole, room - len(note) - 8)) + note
+        return next(json_pieces(whole, room - len(note) - 8)) + note
 
     def _state_snapshot(self, event: Mapping[str, Any]) -> Iterator[Event]:
         if event.get("snapshot") is None:
@@ -381,10 +351,7 @@ class Gate:
     def _activity(self, event: Mapping[str, Any]) -> Iterator[Event]:
         name = T(event["type"])
         source_id = _string(event, "messageId", event.get("messageId"))
-        our_id = self._ours.get(("activity", source_id))
-        if our_id is None:
-            our_id = self._ours["activity", source_id] = self._ids["message"].take(source_id)
-            self.repairs["renamed"] += our_id != source_id
+        our_id = self._names.activity(source_id)
         fields: Event = {"messageId": our_id, "activityType": _string(event, "activityType", event.get("activityType"))[:_MAX_NAME]}
         if name is T.ACTIVITY_DELTA:
             if not isinstance(event.get("patch"), list) or not all(map(_is_patch, event["patch"])):
@@ -404,7 +371,7 @@ class Gate:
             self.repairs["encrypted_value_dropped"] += 1
             return
         kinds = (CALL,) if subtype == "tool-call" else (THOUGHT, TEXT)
-        ours = next((self._ours[kind, entity] for kind in kinds if (kind, entity) in self._ours), entity)
+        ours = next((ours for kind in kinds if (ours := self._names.newest(kind, entity)) is not None), entity)
         value = _string(event, "encryptedValue", event.get("encryptedValue"))
         yield from self._fitting(
             {"type": T.REASONING_ENCRYPTED_VALUE.value, "subtype": subtype, "entityId": ours, "encryptedValue": value}
@@ -436,13 +403,13 @@ class Gate:
             plain = jsonable(metadata, budget=self._max // 8)
         except TooBig:
             plain = None
-        if plain is None or _size(plain) > self._max // 8:
+        if plain is None or json_size(plain) > self._max // 8:
             self.repairs["metadata_dropped"] += 1
             return {}
         return {"metadata": plain}
 
     def _fitting(self, event: Event) -> Iterator[Event]:
-        yield event if _size(event) <= self._max else self._omitted(T(event["type"]), event.get("name"))
+        yield event if json_size(event) <= self._max else self._omitted(T(event["type"]), event.get("name"))
 
     def _omitted(self, name: T, label: str | None) -> Event:
         self.repairs["omitted"] += 1
@@ -477,21 +444,6 @@ def _delta(event: Mapping[str, Any]) -> str:
     """The delta as it came: half of a surrogate pair may wait for the other half."""
     delta = event.get("delta")
     return "" if delta is None else _raw_string(event, "delta", delta)
-
-
-def _size(value: Any) -> int:
-    return len(orjson.dumps(value))
-
-
-def _pieces(whole: str, room: int) -> Iterator[str]:
-    """`whole` in pieces whose JSON string has at most `room` bytes, cut between code points."""
-    start = 0
-    while start < len(whole):
-        length = min(room - 2, len(whole) - start)
-        while (size := _size(whole[start : start + length])) > room:
-            length = max(1, min(length - 1, length * room // size))
-        yield whole[start : start + length]
-        start += length
 
 
 def _is_patch(operation: Any) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -67,6 +67,22 @@ def content_text(content: Any, *, budget: int) -> str:
     if isinstance(plain, list) and plain and all(map(_is_text_part, plain)):
         return "".join(part["text"] for part in plain)
     return orjson.dumps(plain).decode()
+
+
+def json_size(value: Any) -> int:
+    """Bytes of a plain value as JSON."""
+    return len(orjson.dumps(value))
+
+
+def json_pieces(whole: str, room: int) -> Iterator[str]:
+    """`whole` in pieces whose JSON string has at most `room` bytes (8 or more), cut between code points."""
+    start = 0
+    while start < len(whole):
+        length = min(room - 2, len(whole) - start)
+        while (size := json_size(whole[start : start + length])) > room:
+            length = max(1, min(length - 1, length * room // size))
+        yield whole[start : start + length]
+        start += length
 
 
 def _is_text_part(part: Any) -> bool:

@@ -7,6 +7,7 @@ no thread, no agent and no HTTP.
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
 
@@ -20,6 +21,7 @@ MultitaskStrategy = Literal["reject", "interrupt"]
 OnDisconnect = Literal["continue", "cancel"]
 
 TITLE_CHARS: Final = 80
+_KEY: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@~-]{0,127}\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,9 @@ class StartRequest:
     title: str
 
 
-def start_request(body: RunAgentInput, raw: bytes, *, idempotency_key: str | None = None, on_disconnect: OnDisconnect = "continue") -> StartRequest:
+def start_request(
+    body: RunAgentInput, raw: bytes, *, idempotency_key: str | None = None, on_disconnect: OnDisconnect = "continue"
+) -> StartRequest:
     """Build it from a parsed body and its bytes. Raises InvalidRequest naming the field."""
     options = body.forwarded_props.get("middleCore") if isinstance(body.forwarded_props, dict) else None
     options = options if isinstance(options, dict) else {}
@@ -57,6 +61,15 @@ def start_request(body: RunAgentInput, raw: bytes, *, idempotency_key: str | Non
         on_disconnect=_option(options, "on_disconnect", OnDisconnect, on_disconnect),
         title=_title(body),
     )
+
+
+def check_id(field: str, value: str) -> str:
+    """The id, if it is fit for a path, a header and a key of the database. Raises InvalidRequest naming the field."""
+    if not _KEY.match(value):
+        raise InvalidRequest(
+            f"{field}: an id has 1 to 128 characters out of letters, digits and _ . : @ ~ - and starts with a letter or digit."
+        )
+    return value
 
 
 def _option(options: dict[str, Any], name: str, choices: Any, default: Any) -> Any:

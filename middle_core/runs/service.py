@@ -7,7 +7,7 @@ wire format: it hands out records of the log, and for `connect` the few syntheti
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Final
@@ -108,8 +108,7 @@ class RunService:
 
     async def _create(self, principal: Principal, thread: Thread, asked: StartRequest) -> Run:
         run_id = RunId(str(uuid_utils.uuid7()))
-        last = await self._log.last_run(thread.thread_id) if asked.continues else None
-        parent = last.run_id if last is not None else None
+        parent = await self._log.last_run(thread.thread_id) if asked.continues else None
         new = NewRun(
             run_id=run_id,
             thread_id=thread.thread_id,
@@ -117,13 +116,18 @@ class RunService:
             agent=thread.agent,
             input_digest=asked.digest,
             idempotency_key=asked.idempotency_key,
-            parent_run_id=parent,
+            parent_run_id=None if parent is None else parent.run_id,
             reuses_run_id=asked.continues,
             replica=self._supervisor.replica,
             lease_s=self._supervisor.lease_s,
         )
         first = opening(
-            thread_id=thread.client_thread_id, run_id=asked.run_id, our_run_id=run_id, agent=thread.agent, attempt=1, parent_run_id=parent
+            thread_id=thread.client_thread_id,
+            run_id=asked.run_id,
+            our_run_id=run_id,
+            agent=thread.agent,
+            attempt=1,
+            parent_run_id=None if parent is None else parent.client_run_id,
         )
         made = await self._log.create_run(new, first)
         if isinstance(made, Existing):
@@ -168,7 +172,7 @@ class RunService:
         self._refresh(principal, run)
         return run, after
 
-    async def follow(self, run: Run, *, after: int, tick_s: float | None = None) -> AsyncIterator[Sequence[Record]]:
+    async def follow(self, run: Run, *, after: int, tick_s: float | None = None) -> AsyncGenerator[Sequence[Record], None]:
         """The run's records beyond `after`, in batches, until its end; an empty batch for each `tick_s` of silence."""
         batches = follow(self._log, run.run_id, after=after, heartbeat_s=tick_s or self._heartbeat_s)
         async with self._supervisor.following(run.run_id), aclosing(batches):

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from contextvars import Context
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Self, TypeVar
 
 from middle_core.auth.principal import Principal
 from middle_core.eventlog.base import EventLog
@@ -54,7 +54,7 @@ class Supervisor:
         self._beating: asyncio.Task[None] | None = None
         self.draining = False
 
-    async def __aenter__(self) -> Supervisor:
+    async def __aenter__(self) -> Self:
         self._beating = asyncio.create_task(self._beat_forever(), name="beat")
         return self
 
@@ -160,7 +160,7 @@ class Supervisor:
             await asyncio.sleep(self._beat_s)
             try:
                 await self._beat()
-            except Exception as error:  # noqa: BLE001 - one failed beat is logged; the lease outlives two of them
+            except Exception as error:
                 logger.exception("beat failed", exc_info=error)
 
     async def _beat(self) -> None:

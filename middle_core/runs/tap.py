@@ -34,8 +34,12 @@ from middle_core.runs.nodes import NodeOutcome, Nodes
 
 logger = logging.getLogger(__name__)
 
+FULL: Final = 1_000
+"""Waiting events at which async node code waits for the log. Deltas join while they wait, so tokens hardly get there."""
 MAX_WAITING: Final = 50_000
-"""Events that may wait for the log. Deltas join while they wait, so only a graph that floods gets here."""
+"""Waiting events at which the run fails: only code in threads, which cannot be made to wait, gets beyond FULL."""
+TURN_S: Final = 0.002
+"""Seconds after which a model that never waits for its socket lets others have a turn: else its first token comes last."""
 
 _HIDDEN_TAGS: Final = frozenset({"nostream", "langsmith:nostream"})
 _DELTAS: Final = {EventType.TEXT_MESSAGE_CONTENT.value: "messageId", EventType.TOOL_CALL_ARGS.value: "toolCallId"}
@@ -45,7 +49,7 @@ class Mailbox:
     """Events from the graph's callbacks to the one who logs them.
 
     Deltas of one message or call that wait next to each other become one: the first is never held back, and a log
-    that is slower than the model costs nothing per token. Bounded by MAX_WAITING: beyond it the run fails.
+    that is slower than the model costs nothing per token. Bounded by FULL and MAX_WAITING.
     """
 
     def __init__(self) -> None:
@@ -53,7 +57,27 @@ class Mailbox:
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
         self._arrived = asyncio.Event()
+        self._taken = asyncio.Event()
+        self._turn = 0.0
         self._closed = False
+
+    @property
+    def here(self) -> bool:
+        """Whether the caller runs in the thread of the run's event loop."""
+        return threading.get_ident() == self._thread
+
+    async def breathe(self) -> None:
+        """After a put from a coroutine: let the reader have its turn, and wait for it while the box is full."""
+        # A sync model call inside an async node runs callbacks in a loop of its own while it blocks ours.
+        if not self._events or asyncio.get_running_loop() is not self._loop:
+            return
+        now = self._loop.time()
+        if now - self._turn >= TURN_S:
+            self._turn = now
+            await asyncio.sleep(0)
+        while len(self._events) >= FULL and not self._closed:
+            self._taken.clear()
+            await self._taken.wait()
 
     def put(self, events: Iterable[Event]) -> None:
         """Thread-safe under the caller's lock."""
@@ -73,10 +97,11 @@ class Mailbox:
     def close(self) -> None:
         """Nothing more will come."""
         self._closed = True
+        self._taken.set()
         self._wake()
 
     def _wake(self) -> None:
-        if threading.get_ident() == self._thread:
+        if self.here:
             self._arrived.set()
         else:
             self._loop.call_soon_threadsafe(self._arrived.set)
@@ -84,7 +109,9 @@ class Mailbox:
     def take(self) -> Iterator[Event]:
         """What waits now."""
         while self._events:
-            yield self._events.popleft()
+            event = self._events.popleft()
+            self._taken.set()
+            yield event
 
     async def arrived(self) -> bool:
         """Wait for more. False once it is closed and empty."""
@@ -149,11 +176,22 @@ class Tap(StreamMessagesHandler):
             self._models[run_id] = metadata
             self.chunks.start(run_id, _show(kwargs.get("tags") or (), metadata, kwargs.get("options") or {}))
 
-    def on_llm_new_token(self, token: Any, *, chunk: Any = None, run_id: uuid.UUID, **kwargs: Any) -> None:
-        """A chunk. It is handed on after this call, so ids that are set in it here are what the graph gets."""
+    @property
+    def on_llm_new_token(self) -> Callable[..., Any]:  # type: ignore[override]  # a method for LangChain, which looks it up at each call
+        """A chunk. It is handed on after this call, so ids that are set in it here are what the graph gets.
+
+        A coroutine function in the loop's thread, where the model can be made to wait; a plain one in the thread of a sync node.
+        """
+        return self._token_and_breathe if self._mailbox.here else self._new_token
+
+    def _new_token(self, token: Any, *, chunk: Any = None, run_id: uuid.UUID, **kwargs: Any) -> None:
         if isinstance(chunk, ChatGenerationChunk):
             with self._lock:
                 self.say(self.chunks.chunk(run_id, chunk.message))
+
+    async def _token_and_breathe(self, token: Any, **kwargs: Any) -> None:
+        self._new_token(token, **kwargs)
+        await self._mailbox.breathe()
 
     def on_llm_end(self, response: LLMResult, *, run_id: uuid.UUID, **kwargs: Any) -> None:
         """A model run is over."""
@@ -247,11 +285,19 @@ class Tap(StreamMessagesHandler):
 
     # What node code emits -----------------------------------------------------------------------------
 
-    def on_custom_event(self, name: str, data: Any, *, run_id: uuid.UUID, **kwargs: Any) -> None:
+    @property
+    def on_custom_event(self) -> Callable[..., Any]:  # type: ignore[override]  # as on_llm_new_token
         """CopilotKit's emitters, ours, and any other custom event, which passes as it is."""
+        return self._custom_and_breathe if self._mailbox.here else self._custom_event
+
+    def _custom_event(self, name: str, data: Any, **kwargs: Any) -> None:
         namespace = (kwargs.get("metadata") or {}).get("langgraph_checkpoint_ns", "")
         with self._lock:
             self.say(self._custom(name, data, namespace))
+
+    async def _custom_and_breathe(self, name: str, data: Any, **kwargs: Any) -> None:
+        self._custom_event(name, data, **kwargs)
+        await self._mailbox.breathe()
 
     def _custom(self, name: str, data: Any, namespace: str) -> list[Event]:
         if (emitter := self._emitters.get(name)) is not None:

@@ -66,6 +66,10 @@ async def _internal(own: str, send: Send) -> None:
             "correlation_id": own,
         }
     )
-    headers = [(b"content-type", b"application/problem+json"), (b"content-length", str(len(body)).encode()), (b"x-correlation-id", own.encode())]
+    headers = [
+        (b"content-type", b"application/problem+json"),
+        (b"content-length", str(len(body)).encode()),
+        (b"x-correlation-id", own.encode()),
+    ]
     await send({"type": "http.response.start", "status": 500, "headers": headers})
     await send({"type": "http.response.body", "body": body})

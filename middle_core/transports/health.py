@@ -28,7 +28,7 @@ def router(service: RunService) -> APIRouter:
             return JSONResponse({"status": "draining"}, status_code=503)
         try:
             await service.ping()
-        except Exception as error:  # noqa: BLE001 - whatever the driver raises means the same here
+        except Exception as error:
             logger.exception("not ready: the log does not answer", exc_info=error)
             return JSONResponse({"status": "no database"}, status_code=503)
         return JSONResponse({"status": "ready"})

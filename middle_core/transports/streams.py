@@ -52,7 +52,7 @@ async def synthetic(frames: Iterable[bytes]) -> AsyncIterator[bytes]:
     yield HELLO + b"".join(frames)
 
 
-async def follow(  # noqa: PLR0913 - what a stream depends on, each by name
+async def follow(
     service: RunService,
     principal: Principal,
     run: Run,

@@ -71,13 +71,13 @@ def router(service: RunService, caller: Caller) -> APIRouter:
         return ThreadPage(threads=[_item(thread, running=running) for thread, running in page.threads], next=page.next)
 
     @routes.get("/{thread_id}", response_model=ThreadDetail)
-    async def get_thread(
-        principal: Who, thread_id: str, if_none_match: Annotated[str | None, Header()] = None
-    ) -> Response:
+    async def get_thread(principal: Who, thread_id: str, if_none_match: Annotated[str | None, Header()] = None) -> Response:
         """One thread. The ETag changes when its title, its status or its active run does."""
         status = await service.thread(principal, ClientThreadId(thread_id))
         detail = ThreadDetail(
-            **_item(status.thread, running=status.active is not None).model_dump(), active_run=_run(status.active), last_run=_run(status.last)
+            **_item(status.thread, running=status.active is not None).model_dump(),
+            active_run=_run(status.active),
+            last_run=_run(status.last),
         )
         body = detail.model_dump_json(by_alias=True)
         etag = f'"{hashlib.sha256(body.encode()).hexdigest()[:24]}"'
