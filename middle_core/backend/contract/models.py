@@ -174,7 +174,7 @@ class Problem(BaseModel):
     What went wrong (RFC 9457).
     """
 
-    type: str | None = "about:blank"
+    type: str = "about:blank"
     title: str
     status: int
     detail: str
