@@ -1,0 +1,60 @@
+"use client";
+
+/** The page from the top: who is here decides what is shown. */
+
+import { useEffect, useState } from "react";
+import { Auth } from "./auth/auth";
+import { PEOPLE } from "./auth/people";
+import { isAway } from "./errors/failure";
+import { wordsOf } from "./errors/words";
+import { Splash } from "./shell/Splash";
+import { Button } from "./ui/Button";
+import { Panel } from "./ui/Panel";
+import { useStore } from "./ui/store";
+import { Workspace } from "./Workspace";
+
+export function App() {
+  const [auth] = useState(
+    () => new Auth({ fetch: fetch.bind(window), session: sessionStorage, remembered: localStorage, now: () => Date.now() }),
+  );
+  const state = useStore(auth.state);
+
+  useEffect(() => {
+    void auth.start();
+    return () => {
+      auth.stop();
+    };
+  }, [auth]);
+
+  switch (state.status) {
+    case "starting":
+    case "signing-in":
+      return <Splash />;
+    case "signed-in":
+    case "expired":
+      // Another person is another page: nothing of one is left for the next.
+      return <Workspace key={state.person.sub} auth={auth} state={state} />;
+    case "failed": {
+      const away = isAway(state.failure);
+      return (
+        <Panel
+          title={away ? "The service is away" : "No sign-in here"}
+          text={
+            away
+              ? "It cannot be reached right now. Try again in a moment."
+              : state.failure.code === "not_found"
+                ? "Signing in as a demo person works in development, on this machine. Elsewhere your own app hands its token over."
+                : wordsOf(state.failure).text
+          }
+          action={{ label: "Try again", onClick: () => void auth.signIn(state.person?.sub ?? "alice") }}
+        >
+          {!away && PEOPLE.filter(({ sub }) => sub !== state.person?.sub).map(({ sub, name }) => (
+            <Button key={sub} onClick={() => void auth.signIn(sub)}>
+              Sign in as {name}
+            </Button>
+          ))}
+        </Panel>
+      );
+    }
+  }
+}

@@ -1,0 +1,95 @@
+/** One conversation on the screen: its messages, the composer, and what the keyboard and a screen reader get. */
+
+import { CopilotChatConfigurationProvider } from "@copilotkit/react-core/v2/headless";
+import { useEffect, useMemo, useRef } from "react";
+import { SessionExpired } from "./auth/SessionExpired";
+import type { Person } from "./auth/people";
+import { Composer } from "./composer/Composer";
+import { MessageList } from "./messages/MessageList";
+import { announcementOf } from "./session/announcement";
+import { useThreadSession, type SessionHost } from "./session/useThreadSession";
+import { Welcome } from "./shell/Welcome";
+import { RunStateContext, useToolStatusRenderer } from "./tools/ToolRenderer";
+
+interface ChatProps {
+  readonly threadId: string;
+  readonly known: boolean;
+  readonly host: SessionHost;
+  readonly person: Person;
+  readonly signedIn: boolean;
+  /** Grows each time the server has come back or the person has signed in again. */
+  readonly recoveries: number;
+  readonly hint: string;
+  readonly onSignIn: () => void;
+  /** The first message of a new conversation was sent. */
+  readonly onFirstMessage: (threadId: string) => void;
+}
+
+export function Chat({ threadId, known, host, person, signedIn, recoveries, hint, onSignIn, onFirstMessage }: ChatProps) {
+  const { session, view } = useThreadSession(threadId, known, host);
+  const inputRef = useRef<HTMLTextAreaElement>(null);
+  const running = view.phase === "running" || view.phase === "reconnecting";
+  useToolStatusRenderer();
+
+  useEffect(() => {
+    if (recoveries > 0) session.recovered();
+  }, [recoveries, session]);
+
+  useEffect(() => {
+    // A touch keyboard should come up because somebody wants to type, not because a page was opened.
+    if (window.matchMedia("(hover: hover)").matches) inputRef.current?.focus();
+  }, []);
+
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent): void => {
+      if (event.key !== "Escape" || event.defaultPrevented || !running) return;
+      session.stop();
+    };
+    document.addEventListener("keydown", onKeyDown);
+    return () => {
+      document.removeEventListener("keydown", onKeyDown);
+    };
+  }, [running, session]);
+
+  const send = (text: string): boolean => {
+    if (!session.send(text)) return false;
+    if (!known) onFirstMessage(threadId);
+    inputRef.current?.focus();
+    return true;
+  };
+
+  const runState = useMemo(() => ({ running, progress: view.progress }), [running, view.progress]);
+  const blocked = !signedIn ? "Sign in again to send" : view.phase === "loading" ? "Loading the conversation…" : undefined;
+  return (
+    <CopilotChatConfigurationProvider agentId={session.agentId} threadId={threadId} hasExplicitThreadId>
+      <RunStateContext value={runState}>
+        <MessageList
+          view={view}
+          welcome={<Welcome name={person.name} disabled={!signedIn} onAsk={send} />}
+          notice={signedIn ? null : <SessionExpired person={person} onSignIn={onSignIn} />}
+          onRetry={() => {
+            session.retry();
+          }}
+          onDismiss={() => {
+            session.dismissFailure();
+          }}
+        />
+        <Composer
+          draftKey={known ? threadId : "new"}
+          running={running}
+          blocked={blocked}
+          hint={hint}
+          onSend={send}
+          onStop={() => {
+            session.stop();
+            inputRef.current?.focus();
+          }}
+          inputRef={inputRef}
+        />
+        <p className="sr-only" role="status" aria-live="polite" data-testid="announcement">
+          {announcementOf(view)}
+        </p>
+      </RunStateContext>
+    </CopilotChatConfigurationProvider>
+  );
+}

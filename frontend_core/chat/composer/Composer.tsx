@@ -1,0 +1,109 @@
+/**
+ * Where people type. Enter sends, Shift+Enter breaks the line, Escape stops.
+ *
+ * The text belongs to this component until `onSend` has taken it: a refused send costs no words.
+ */
+
+import { useCallback, useEffect, useId, useRef, useState, type KeyboardEvent, type Ref } from "react";
+import { SendIcon, StopIcon } from "../ui/icons";
+import styles from "./composer.module.css";
+import { readDraft, writeDraft } from "./draft";
+
+interface ComposerProps {
+  readonly draftKey: string;
+  /** An answer is being written: the button stops it. */
+  readonly running: boolean;
+  /** Why nothing can be sent right now; undefined when something can. */
+  readonly blocked: string | undefined;
+  readonly hint: string;
+  /** True when the message was taken. */
+  readonly onSend: (text: string) => boolean;
+  readonly onStop: () => void;
+  readonly inputRef: Ref<HTMLTextAreaElement>;
+}
+
+export function Composer({ draftKey, running, blocked, hint, onSend, onStop, inputRef }: ComposerProps) {
+  const [text, setText] = useState(() => readDraft(sessionStorage, draftKey));
+  const actionRef = useRef<HTMLButtonElement>(null);
+  const hintId = useId();
+  const sendable = text.trim() !== "" && blocked === undefined && !running;
+
+  useEffect(() => {
+    writeDraft(sessionStorage, draftKey, text);
+  }, [draftKey, text]);
+
+  const send = useCallback(() => {
+    if (!sendable || !onSend(text.trim())) return;
+    writeDraft(sessionStorage, draftKey, "");
+    setText("");
+  }, [sendable, onSend, text, draftKey]);
+
+  const onKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>): void => {
+    // While an input method composes, Enter picks a candidate.
+    if (event.nativeEvent.isComposing) return;
+    if (event.key === "Enter" && !event.shiftKey) {
+      event.preventDefault();
+      send();
+    }
+  };
+
+  return (
+    <div className={styles.dock}>
+      <form
+        className={styles.inner}
+        onSubmit={(event) => {
+          event.preventDefault();
+          send();
+        }}
+      >
+        <div className={styles.box}>
+          <textarea
+            ref={inputRef}
+            id="composer"
+            className={styles.input}
+            data-testid="composer-input"
+            rows={1}
+            value={text}
+            aria-label="Message"
+            aria-describedby={hintId}
+            placeholder={blocked ?? "Ask the knowledge base…"}
+            enterKeyHint="send"
+            autoComplete="off"
+            onChange={(event) => {
+              setText(event.target.value);
+            }}
+            onKeyDown={onKeyDown}
+          />
+          {running ? (
+            <button
+              ref={actionRef}
+              type="button"
+              className={`${styles.action} ${styles.stop}`}
+              data-testid="stop"
+              aria-label="Stop the answer"
+              title="Stop (Esc)"
+              onClick={onStop}
+            >
+              <StopIcon size={20} />
+            </button>
+          ) : (
+            <button
+              ref={actionRef}
+              type="submit"
+              className={styles.action}
+              data-testid="send"
+              aria-label="Send"
+              title="Send (Enter)"
+              disabled={!sendable}
+            >
+              <SendIcon size={20} />
+            </button>
+          )}
+        </div>
+        <p id={hintId} className={styles.hint}>
+          {hint}
+        </p>
+      </form>
+    </div>
+  );
+}

@@ -1,0 +1,41 @@
+/** What the assistant did and said: its tool calls as status lines, its words as Markdown, and how it ended. */
+
+import { useRenderToolCall } from "@copilotkit/react-core/v2/headless";
+import { memo } from "react";
+import type { Row } from "../session/rows";
+import { StopIcon } from "../ui/icons";
+import { CopyButton, Markdown } from "./Markdown";
+import styles from "./messages.module.css";
+
+type AssistantRow = Extract<Row, { kind: "assistant" }>;
+
+export const AssistantMessage = memo(function AssistantMessage({ row }: { readonly row: AssistantRow }) {
+  const renderToolCall = useRenderToolCall();
+  const finished = !row.streaming && row.text !== "";
+  return (
+    <div className={styles.assistant} data-testid="message-assistant" data-message-id={row.id} data-streaming={row.streaming}>
+      <span className="sr-only">Assistant: </span>
+      {row.text !== "" && <Markdown text={row.text} />}
+      {row.tools.length > 0 && (
+        <div className={styles.tools}>
+          {row.tools.map(({ call, result }) => renderToolCall(result === undefined ? { toolCall: call } : { toolCall: call, toolMessage: result }))}
+        </div>
+      )}
+      {(finished || row.stopped) && (
+        <div className={styles.foot}>
+          {finished && <CopyButton label="Copy answer" text={() => row.text} />}
+          {row.stopped && <StoppedMark />}
+        </div>
+      )}
+    </div>
+  );
+});
+
+export function StoppedMark({ words = "Stopped" }: { readonly words?: string }) {
+  return (
+    <span className={styles.stopped} data-testid="stopped-mark">
+      <StopIcon size={14} />
+      {words}
+    </span>
+  );
+}

@@ -1,0 +1,73 @@
+/** The session of the thread on the screen, from mount to unmount, and the watch that goes with it. */
+
+import { randomUUID } from "@ag-ui/client";
+import { useCopilotKit } from "@copilotkit/react-core/v2/headless";
+import { useEffect, useState } from "react";
+import { ask } from "../api";
+import { failureOfThrown, type Failure } from "../errors/failure";
+import { threadStatus } from "../threads/threadApi";
+import { useStore } from "../ui/store";
+import { isVisible, onVisibility } from "../ui/visibility";
+import { ThreadSession, type SessionView } from "./threadSession";
+import { watchThread } from "./threadWatch";
+
+/** The runtime's name for the default agent of middle-core. */
+const RUNTIME_AGENT = "default";
+
+export interface SessionHost {
+  readonly token: () => string | undefined;
+  readonly onFailure: (failure: Failure) => void;
+  readonly onRunChange: () => void;
+}
+
+export function useThreadSession(threadId: string, known: boolean, host: SessionHost): { session: ThreadSession; view: SessionView } {
+  const { copilotkit } = useCopilotKit();
+  const [session] = useState(
+    () =>
+      new ThreadSession({
+        core: copilotkit,
+        threadId,
+        known,
+        runtimeAgentId: RUNTIME_AGENT,
+        newId: randomUUID,
+        nextFrame: (callback) => requestAnimationFrame(callback),
+        postStop: async () => {
+          const path = `/api/copilotkit/agent/${RUNTIME_AGENT}/stop/${encodeURIComponent(threadId)}`;
+          await ask(fetch.bind(window), path, { method: "POST", json: {}, token: host.token() });
+        },
+        beforeRequest: () => {
+          copilotkit.setHeaders(authHeaders(host.token()));
+        },
+        onFailure: host.onFailure,
+        onRunChange: host.onRunChange,
+      }),
+  );
+
+  useEffect(() => {
+    session.start();
+    const unwatch = watchThread({
+      fetchStatus: (etag) => threadStatus({ fetch: fetch.bind(window), token: host.token() }, threadId, etag),
+      ready: () => session.known && session.view.get().phase === "idle" && host.token() !== undefined,
+      seenRunId: () => session.seenRunId,
+      attach: () => {
+        session.attach();
+      },
+      onError: (error) => {
+        const failure = failureOfThrown(error);
+        if (failure.code !== "not_found") host.onFailure(failure);
+      },
+      visible: isVisible,
+      onVisibility,
+    });
+    return () => {
+      unwatch();
+      session.dispose();
+    };
+  }, [session, threadId, host]);
+
+  return { session, view: useStore(session.view) };
+}
+
+export function authHeaders(token: string | undefined): Record<string, string> {
+  return token === undefined ? {} : { authorization: `Bearer ${token}` };
+}
