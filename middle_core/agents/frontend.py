@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Mapping
-from typing import Any, Final, NotRequired, TypedDict
+from typing import Any, Final, NotRequired
 
 from langgraph.graph import MessagesState
+from typing_extensions import TypedDict  # pydantic makes no JSON schema of typing's before Python 3.12
 
 MAX_FRONTEND_TOOLS: Final = 64
 MAX_READABLES_CHARS: Final = 20_000

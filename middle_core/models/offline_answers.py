@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from langchain_core.messages import BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 SEARCH, SOURCES, STATS = "search_knowledge", "list_sources", "get_stats"
 
@@ -85,9 +85,10 @@ def next_step(messages: Sequence[BaseMessage], tools: frozenset[str]) -> Ask | S
         return Say(GREETING)
     question = messages[at].text.strip()
     results = [m for m in messages[at + 1 :] if isinstance(m, ToolMessage)]
-    if results:
-        return Say(_answer(question, results))
     earlier = [m.text for m in messages[:at] if isinstance(m, HumanMessage)]
+    if results:
+        said = "\n".join(m.text for m in messages[:at] if isinstance(m, AIMessage)) if _goes_on(question, earlier) else ""
+        return Say(_answer(question, results, said))
     step = _first_step(question, earlier, tools)
     if isinstance(step, Say) and _has_picture(messages[at]):
         return Say(NO_PICTURES + step.text)
@@ -103,50 +104,62 @@ def _first_step(question: str, earlier: Sequence[str], tools: frozenset[str]) ->
     if SOURCES in tools and _WHICH.search(question):
         return Ask(SOURCES, {})
     if SEARCH in tools:
-        return Ask(SEARCH, {"query": _query(question, earlier), "k": LONG_QUOTES if _AT_LENGTH.search(question) else SHORT_SEARCH})
+        at_length = _AT_LENGTH.search(question) or _goes_on(question, earlier)
+        return Ask(SEARCH, {"query": _query(question, earlier), "k": LONG_QUOTES if at_length else SHORT_SEARCH})
     return Say(NO_TOOLS)
 
 
 def _query(question: str, earlier: Sequence[str]) -> str:
-    """The words that carry the question; of a follow-up without any ("tell me more"), those of the question before."""
+    """The words that carry the question; where it has none ("tell me more"), those of the question before."""
     for text in (question, *reversed(earlier)):
-        if words := [w for w in re.findall(r"[\w][\w.'-]*", text) if w.lower().strip(".'-") not in _FILLER]:
+        if words := _carrying(text):
             return " ".join(words)[:MAX_QUERY_CHARS]
     return question[:MAX_QUERY_CHARS]
 
 
-def _answer(question: str, results: Sequence[ToolMessage]) -> str:
-    """The answer to the question out of the newest result of each tool."""
+def _goes_on(question: str, earlier: Sequence[str]) -> bool:
+    """Whether the question asks for more of what was asked before."""
+    return not _carrying(question) and any(_carrying(text) for text in earlier)
+
+
+def _carrying(text: str) -> list[str]:
+    words = (word.rstrip(".'-") for word in re.findall(r"\w[\w.'-]*", text))
+    return [word for word in words if word.lower() not in _FILLER]
+
+
+def _answer(question: str, results: Sequence[ToolMessage], said: str) -> str:
+    """The answer to the question out of the newest result of each tool. said: what is not to be quoted again."""
     newest = {message.name or "": message for message in results}
-    return "\n\n".join(_report(question, name, message) for name, message in newest.items())
+    return "\n\n".join(_report(question, name, message, said) for name, message in newest.items())
 
 
-def _report(question: str, name: str, message: ToolMessage) -> str:
+def _report(question: str, name: str, message: ToolMessage, said: str) -> str:
     if message.status == "error":
         return f"That did not work. {message.text}"
     found = _object(message.text)
     if found is None:
         return _quoted(message.text[:LONG_QUOTE_CHARS]) if message.text.strip() else "The tool returned nothing."
     if name == SEARCH:
-        return _passages(question, found)
+        return _passages(question, found, said)
     if name in _REPORTS:
         return _REPORTS[name](found)
     return f"`{name}` returned:\n\n```json\n{json.dumps(found, ensure_ascii=False, indent=2)[:LONG_QUOTE_CHARS]}\n```"
 
 
-def _passages(question: str, found: dict[str, Any]) -> str:
-    query = str(found.get("query") or question)
+def _passages(question: str, found: dict[str, Any], said: str) -> str:
+    topic = _plain(str(found.get("query") or question))
     passages = [p for p in _list(found, "passages") if str(p.get("text") or "").strip()]
     if not passages:
-        return f"I found nothing about **{_plain(query)}** in the knowledge base. Try other words, or ask me *which documents are there?*"
+        return f"I found nothing about **{topic}** in the knowledge base. Try other words, or ask me *which documents are there?*"
     at_length = bool(_AT_LENGTH.search(question))
-    shown = passages[: LONG_QUOTES if at_length else SHORT_QUOTES]
-    intro = f"This is what the knowledge base says about **{_plain(query)}**" + (", at length:" if at_length else ":")
-    quotes = [
-        f"{_quoted(_shortened(str(p['text']), LONG_QUOTE_CHARS if at_length else SHORT_QUOTE_CHARS))}\n\n— [{_title(p)}]" for p in shown
-    ]
-    titles = list(dict.fromkeys(_title(p) for p in shown))
-    return "\n\n".join([intro, *quotes, "**Sources**\n\n" + "\n".join(f"- [{title}]" for title in titles)])
+    limit = LONG_QUOTE_CHARS if at_length else SHORT_QUOTE_CHARS
+    quotes = [(_title(p), _quoted(_shortened(str(p["text"]), limit))) for p in passages]
+    fresh = [(title, quote) for title, quote in quotes if quote not in said][: LONG_QUOTES if at_length else SHORT_QUOTES]
+    if not fresh:
+        return f"I have quoted all that I find about **{topic}**. Ask me something else about it, or in other words."
+    intro = f"{'There is more about' if said else 'This is what the knowledge base says about'} **{topic}**{', at length' if at_length else ''}:"
+    titles = "\n".join(f"- [{title}]" for title in dict.fromkeys(title for title, _ in fresh))
+    return "\n\n".join([intro, *(f"{quote}\n\n— [{title}]" for title, quote in fresh), f"**Sources**\n\n{titles}"])
 
 
 def _sources(found: dict[str, Any]) -> str:
