@@ -1,0 +1,256 @@
+"""Merges a chat model's deltas at the source: at most one batch a frame, and the first at once.
+
+A fast model sends thousands of deltas a second and every layer above pays for each of them; a screen shows sixty frames.
+What comes out is the same answer in fewer chunks: only text joins text, thought joins thought, and arguments join arguments
+of the same call. A chunk that says anything else (an id, a name, usage, a finish reason, metadata) passes as it is, in order.
+
+It wraps `_astream`, below LangChain's callbacks: a wrapper that called `astream` would report every chunk twice. Synchronous
+streaming and plain calls pass through unmerged, and so does every model that is not wrapped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Sequence
+from contextlib import aclosing, suppress
+from itertools import count, groupby
+from typing import Any, TypeVar, cast
+
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel, LanguageModelInput
+from langchain_core.language_models.base import LangSmithParams
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+from langchain_core.messages.tool import tool_call_chunk
+from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from langchain_core.runnables import Runnable, RunnableBinding, RunnableParallel, RunnableSequence
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+FRAME_S = 0.016
+"""Seconds between batches: one frame of a 60 Hz screen."""
+LIMIT = 1024
+"""Chunks that wait for their frame at most; the source is not read further until they are gone."""
+
+R = TypeVar("R", bound=Runnable[Any, Any])
+
+
+class Coalesce(BaseChatModel):
+    """`inner`, with merged deltas. Settings that LangChain itself acts on (callbacks, tags, cache, ...) are `inner`'s."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    inner: BaseChatModel
+    frame_s: float = Field(default=FRAME_S, ge=0)
+    limit: int = Field(default=LIMIT, gt=0)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _like_inner(cls, values: dict[str, Any]) -> dict[str, Any]:
+        inner = values.get("inner")
+        if not isinstance(inner, BaseChatModel):
+            return values
+        shared = {name: getattr(inner, name) for name in BaseChatModel.model_fields if name in inner.model_fields_set}
+        if not _streams(inner) or inner._streaming_disabled():  # noqa: SLF001 - LangChain's own question
+            shared["disable_streaming"] = True
+        return {"name": inner.get_name(), **shared, **values}
+
+    @property
+    def _llm_type(self) -> str:
+        return self.inner._llm_type  # noqa: SLF001 - a chat model is a set of underscored methods; a wrapper implements and calls them
+
+    @property
+    def _identifying_params(self) -> dict[str, Any]:
+        return dict(self.inner._identifying_params)  # noqa: SLF001 - as above
+
+    def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> LangSmithParams:
+        return self.inner._get_ls_params(stop=stop, **kwargs)  # noqa: SLF001 - as above
+
+    async def _astream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        source = self.inner._astream(messages, stop=stop, **kwargs)  # noqa: SLF001 - as above
+        async with aclosing(coalesced(source, frame_s=self.frame_s, limit=self.limit)) as chunks:
+            async for chunk in chunks:
+                if run_manager:
+                    await run_manager.on_llm_new_token(chunk.text, chunk=chunk)
+                yield chunk
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        return await self.inner._agenerate(messages, stop, run_manager, **kwargs)  # noqa: SLF001 - as above
+
+    def _stream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> Iterator[ChatGenerationChunk]:
+        yield from self.inner._stream(messages, stop, run_manager, **kwargs)  # noqa: SLF001 - as above
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        return self.inner._generate(messages, stop, run_manager, **kwargs)  # noqa: SLF001 - as above
+
+    def bind_tools(
+        self,
+        tools: Sequence[dict[str, Any] | type | Callable[..., Any] | Any],
+        *,
+        tool_choice: str | None = None,
+        **kwargs: Any,
+    ) -> Runnable[LanguageModelInput, AIMessage]:
+        """As `inner` binds them, with this model in its place."""
+        return self._instead(self.inner.bind_tools(tools, tool_choice=tool_choice, **kwargs))
+
+    def with_structured_output(
+        self, schema: dict[str, Any] | type, *, include_raw: bool = False, **kwargs: Any
+    ) -> Runnable[LanguageModelInput, dict[str, Any] | BaseModel]:
+        """As `inner` does it, with this model in its place."""
+        return self._instead(self.inner.with_structured_output(schema, include_raw=include_raw, **kwargs))
+
+    def _instead(self, runnable: R) -> R:
+        """The runnable with `inner` replaced by this model, in the shapes that LangChain's models build."""
+        if runnable is self.inner:
+            return cast("R", self)
+        if isinstance(runnable, RunnableBinding):
+            return cast("R", runnable.model_copy(update={"bound": self._instead(runnable.bound)}))
+        if isinstance(runnable, RunnableSequence):
+            return cast("R", RunnableSequence(*map(self._instead, runnable.steps), name=runnable.name))
+        if isinstance(runnable, RunnableParallel):
+            return cast("R", RunnableParallel({key: self._instead(step) for key, step in runnable.steps__.items()}))
+        return runnable
+
+    async def aclose(self) -> None:
+        """Close what `inner` holds open, if it can be closed."""
+        if close := getattr(self.inner, "aclose", None):
+            await close()
+
+
+def _streams(model: BaseChatModel) -> bool:
+    kind = type(model)
+    return kind._astream is not BaseChatModel._astream or kind._stream is not BaseChatModel._stream  # noqa: SLF001 - LangChain's own test
+
+
+async def coalesced(
+    source: AsyncIterator[ChatGenerationChunk], *, frame_s: float = FRAME_S, limit: int = LIMIT
+) -> AsyncGenerator[ChatGenerationChunk, None]:
+    """The chunks of `source`, merged: the first that shows something at once, then one batch every `frame_s` seconds at most.
+
+    Holds at most `limit` chunks; beyond that the source waits. What arrived before the source failed is delivered before its
+    error is raised. However this generator is left, the source is closed and the task that reads it is over.
+    """
+    loop = asyncio.get_running_loop()
+    waiting: deque[ChatGenerationChunk] = deque()
+    arrived, hurry, room = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def read() -> None:
+        try:
+            async for chunk in source:
+                waiting.append(chunk)
+                if not arrived.is_set():
+                    arrived.set()
+                    await asyncio.sleep(0)  # a source that never pauses must not keep the first chunk to itself
+                if len(waiting) >= limit:
+                    hurry.set()
+                    room.clear()
+                    await room.wait()
+        finally:
+            if close := getattr(source, "aclose", None):
+                await close()
+            arrived.set()
+            hurry.set()
+
+    # A TaskGroup may not span a `yield`: whoever closes this generator need not be the task that entered the group.
+    reader = asyncio.create_task(read())  # noqa: TID251 - owned by the `finally` below
+    due = loop.time()
+    try:
+        while True:
+            await arrived.wait()
+            if (early := due - loop.time()) > 0:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(early):
+                        await hurry.wait()
+            arrived.clear()
+            hurry.clear()
+            batch = list(waiting)
+            waiting.clear()
+            room.set()
+            if any(map(_shows, batch)):
+                due = loop.time() + frame_s
+            for chunk in merged(batch):
+                yield chunk
+            if reader.done() and not waiting:
+                break
+        await reader
+    finally:
+        reader.cancel()
+        await asyncio.wait([reader])
+        if not reader.cancelled():
+            reader.exception()  # seen: either raised above, or the consumer left and does not want it
+
+
+def merged(chunks: Iterable[ChatGenerationChunk]) -> Iterator[ChatGenerationChunk]:
+    """Neighbours of one kind joined, everything else as it is; adding up the result gives what adding up `chunks` gives."""
+    unlike = count()
+    for key, group in groupby(chunks, key=lambda chunk: _kind(chunk) or (next(unlike),)):
+        first, *rest = group
+        yield _joined(key, [first, *rest]) if rest else first
+
+
+def _kind(chunk: ChatGenerationChunk) -> tuple[Any, ...] | None:
+    """What the chunk may be joined with: chunks of an equal kind. None: with nothing.
+
+    A provider's label on every chunk (`model_provider`) is no news as long as it stays the same.
+    """
+    message = chunk.message
+    if type(message) is not AIMessageChunk or chunk.generation_info or message.usage_metadata or message.name or message.chunk_position:
+        return None
+    metadata, extra, calls, content = message.response_metadata, message.additional_kwargs, message.tool_call_chunks, message.content
+    if not isinstance(content, str) or metadata.keys() - {"model_provider"}:
+        return None
+    same = (message.id, metadata.get("model_provider"))
+    if calls:
+        call = calls[0]
+        bare = len(calls) == 1 and not (content or extra or call["id"] or call["name"]) and call["index"] is not None
+        return ("args", *same, call["index"]) if bare else None
+    if extra:
+        only_thought = extra.keys() == {"reasoning_content"} and isinstance(extra["reasoning_content"], str) and not content
+        return ("thought", *same) if only_thought else None
+    return ("text", *same) if content else None
+
+
+def _joined(kind: tuple[Any, ...], chunks: Sequence[ChatGenerationChunk]) -> ChatGenerationChunk:
+    messages = [cast("AIMessageChunk", chunk.message) for chunk in chunks]
+    first = messages[0]
+    metadata = dict(first.response_metadata)
+    match kind[0]:
+        case "text":
+            joined = AIMessageChunk(content="".join(cast("str", m.content) for m in messages), id=first.id, response_metadata=metadata)
+        case "thought":
+            thought = "".join(m.additional_kwargs["reasoning_content"] for m in messages)
+            joined = AIMessageChunk(content="", id=first.id, additional_kwargs={"reasoning_content": thought}, response_metadata=metadata)
+        case _:
+            args = "".join(m.tool_call_chunks[0]["args"] or "" for m in messages)
+            call = tool_call_chunk(args=args, index=kind[-1])
+            joined = AIMessageChunk(content="", id=first.id, tool_call_chunks=[call], response_metadata=metadata)
+    return ChatGenerationChunk(message=joined)
+
+
+def _shows(chunk: ChatGenerationChunk) -> bool:
+    """Whether a person would see something of it: only that starts the clock, or an empty opening chunk would delay the first word."""
+    message = chunk.message
+    return bool(message.content or message.additional_kwargs or getattr(message, "tool_call_chunks", None))
