@@ -20,10 +20,12 @@ RUN_MOVES: Final[Mapping[RunStatus, frozenset[RunStatus]]] = {
 """An interrupted run is over: its answer is a new run, whose parent it is."""
 
 TOOL_MOVES: Final[Mapping[str, frozenset[str]]] = {
-    "running": frozenset({"done", "failed"}),
+    "running": frozenset({"paused", "done", "failed"}),
+    "paused": frozenset({"running", "failed"}),
     "done": frozenset(),
     "failed": frozenset(),
 }
+"""A paused call stopped at an interrupt: its resume runs it again, or its question is withdrawn and it failed."""
 
 
 class IllegalMove(Exception):

@@ -240,10 +240,12 @@ class SqliteEventLog:
         params = {"thread_id": claim.thread_id, "tool_call_id": tool_call_id, "run_id": claim.run_id, "name": name}
 
         def work(db: sqlite3.Connection) -> ToolCall | None:
-            if earlier := self._all(db, "get_tool_call", params):
-                return ToolCall(**earlier[0])
-            self._all(db, "insert_tool_call", params)
-            return None
+            if not (earlier := self._all(db, "get_tool_call", params)):
+                self._all(db, "insert_tool_call", params)
+                return None
+            if earlier[0]["status"] == "paused":
+                self._all(db, "resume_tool_call", params)
+            return ToolCall(**earlier[0])
 
         return await self.transact(claim, work)
 

@@ -485,6 +485,18 @@ class EventLogContract:
         assert batches[-1] == [record]
         await stream.aclose()
 
+    async def test_wake_lets_followers_look_around(self, log: EventLog) -> None:
+        started = await start(log)
+        streams = [follow(log, started.run.run_id, after=1, heartbeat_s=60) for _ in range(5)]
+        async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+            batches = [group.create_task(anext(stream, None)) for stream in streams]
+            while not all(batch.done() for batch in batches):
+                log.wake()
+                await asyncio.sleep(0)
+        assert [batch.result() for batch in batches] == [[]] * 5
+        for stream in streams:
+            await stream.aclose()
+
     async def test_a_follower_learns_that_its_run_is_deleted(self, log: EventLog, thread: Thread) -> None:
         started = await start(log, thread)
         await end(log, started.claim)
@@ -525,6 +537,21 @@ class EventLogContract:
         with pytest.raises(IllegalMove, match="failed to done"):
             await log.tool_end(started.claim, "call", status="done", result="yes")
         assert [(call.status, call.result) for call in await log.tool_calls(started.run.thread_id)] == [("failed", "no")]
+
+    async def test_a_paused_call_is_running_again_at_its_resume(self, log: EventLog, thread: Thread) -> None:
+        asking = await start(log, thread)
+        await log.tool_begin(asking.claim, "call", "delete_source")
+        await log.tool_end(asking.claim, "call", status="paused", result="")
+        await end(log, asking.claim, RunStatus.INTERRUPTED)
+        resumed = await start(log, thread)
+        paused = await log.tool_begin(resumed.claim, "call", "delete_source")
+        again = await log.tool_begin(resumed.claim, "call", "delete_source")
+        assert paused is not None
+        assert again is not None
+        assert (paused.status, paused.run_id) == ("paused", asking.run.run_id)
+        assert (again.status, again.run_id, again.result) == ("running", resumed.run.run_id, None)
+        await log.tool_end(resumed.claim, "call", status="done", result="deleted")
+        assert [(call.status, call.result) for call in await log.tool_calls(thread.thread_id)] == [("done", "deleted")]
 
     async def test_of_many_begins_at_once_one_is_first(self, log: EventLog) -> None:
         started = await start(log)

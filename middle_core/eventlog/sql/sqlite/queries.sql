@@ -220,11 +220,15 @@ INSERT INTO tool_calls (thread_id, tool_call_id, run_id, name, started_at)
 SELECT :thread_id, :tool_call_id, :run_id, :name, ms
 FROM clock;
 
+-- name: resume_tool_call
+UPDATE tool_calls
+SET status = 'running', run_id = :run_id, result = NULL, ended_at = NULL
+WHERE thread_id = :thread_id AND tool_call_id = :tool_call_id;
+
 -- name: end_tool_call
 UPDATE tool_calls
 SET status = :status, result = :result, ended_at = (SELECT ms FROM clock)
-WHERE thread_id = :thread_id AND tool_call_id = :tool_call_id AND status = 'running'
-RETURNING tool_call_id;
+WHERE thread_id = :thread_id AND tool_call_id = :tool_call_id;
 
 -- name: tool_calls
 SELECT thread_id, tool_call_id, run_id, name, status, result

@@ -61,7 +61,7 @@ CREATE TABLE tool_calls (
     tool_call_id TEXT NOT NULL,
     run_id TEXT NOT NULL,
     name TEXT NOT NULL,
-    status TEXT NOT NULL DEFAULT 'running' CHECK (status IN ('running', 'done', 'failed')),
+    status TEXT NOT NULL DEFAULT 'running' CHECK (status IN ('running', 'paused', 'done', 'failed')),
     result TEXT,
     started_at INTEGER NOT NULL,
     ended_at INTEGER,

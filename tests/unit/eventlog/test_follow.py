@@ -1,0 +1,65 @@
+"""Following, where hints are late, false or lost. What holds for every adapter is in the contract."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from middle_core.eventlog.follow import BATCH, follow
+from middle_core.eventlog.sqlite import SqliteEventLog
+from middle_core.events import Record, RunId
+from tests.contracts.eventlog_contract import drain, end, everything, start, text
+
+
+class Hintless(SqliteEventLog):
+    """Its hints are wrong half of the time and never come in time."""
+
+    lies = 0
+
+    async def changed(self, run_id: RunId, *, after: int, within_s: float) -> bool:
+        self.lies += 1
+        await asyncio.sleep(0)
+        return self.lies % 2 == 0
+
+
+@pytest.fixture
+async def hintless(tmp_path: Path) -> AsyncIterator[Hintless]:
+    async with Hintless.open(f"sqlite:///{tmp_path}/log.db") as log:
+        yield log
+
+
+async def test_rows_are_the_truth_where_hints_lie(hintless: Hintless) -> None:
+    started = await start(hintless)
+
+    async def write() -> None:
+        for n in range(50):
+            await hintless.append(started.claim, [text(str(n))])
+        await end(hintless, started.claim)
+
+    async with asyncio.timeout(20), asyncio.TaskGroup() as group:
+        reader = group.create_task(drain(hintless, started.run.run_id))
+        group.create_task(write())
+    assert reader.result() == await everything(hintless, started.run.run_id)
+
+
+async def test_a_false_hint_is_an_empty_batch_and_nothing_worse(hintless: Hintless) -> None:
+    started = await start(hintless)
+    stream = follow(hintless, started.run.run_id, after=1, heartbeat_s=60)
+    assert [await anext(stream) for _ in range(3)] == [[]] * 3
+    await end(hintless, started.claim)
+    rest = [record async for batch in stream for record in batch]
+    assert [record.seq for record in rest] == [2]
+
+
+async def test_batches_are_bounded_and_a_slow_reader_holds_one(hintless: Hintless) -> None:
+    started = await start(hintless)
+    stream = follow(hintless, started.run.run_id, after=0, heartbeat_s=5)
+    first: list[Record] = await anext(stream)
+    await hintless.append(started.claim, [text(str(n)) for n in range(3 * BATCH)])
+    await end(hintless, started.claim)
+    sizes = [len(batch) async for batch in stream]
+    assert len(first) == 1
+    assert sizes == [BATCH, BATCH, BATCH, 1]

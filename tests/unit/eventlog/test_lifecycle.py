@@ -1,0 +1,55 @@
+"""The tables, and that the SQL says the same."""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+
+import pytest
+
+from middle_core.eventlog.base import RunStatus
+from middle_core.eventlog.lifecycle import RUN_MOVES, TOOL_MOVES, IllegalMove, check_run_move, check_tool_move
+
+
+def test_every_state_has_a_row_and_only_active_runs_move() -> None:
+    assert set(RUN_MOVES) == set(RunStatus)
+    for status, ways in RUN_MOVES.items():
+        assert bool(ways) == status.active
+        assert all(not after.active for after in ways)
+
+
+@pytest.mark.parametrize("before", RunStatus)
+@pytest.mark.parametrize("after", RunStatus)
+def test_a_move_outside_of_the_table_raises(before: RunStatus, after: RunStatus) -> None:
+    if before is RunStatus.RUNNING and after is not RunStatus.RUNNING:
+        check_run_move(before, after)
+    else:
+        with pytest.raises(IllegalMove, match=f"run cannot go from {before.value} to {after.value}"):
+            check_run_move(before, after)
+
+
+def test_a_tool_call_ends_once_and_only_a_paused_one_runs_again() -> None:
+    legal = {("running", "paused"), ("running", "done"), ("running", "failed"), ("paused", "running"), ("paused", "failed")}
+    for before in TOOL_MOVES:
+        for after in [*TOOL_MOVES, "lost"]:
+            if (before, after) in legal:
+                check_tool_move(before, after)
+            else:
+                with pytest.raises(IllegalMove, match=f"tool call cannot go from {before} to {after}"):
+                    check_tool_move(before, after)
+
+
+def test_the_schema_knows_the_same_states() -> None:
+    schema = (files("middle_core.eventlog") / "sql" / "sqlite" / "schema.sql").read_text("utf-8")
+    runs, tools = (set(re.findall(r"'(\w+)'", found)) for found in re.findall(r"CHECK \(status IN \((.*?)\)\)", schema))
+    assert runs == {status.value for status in RunStatus}
+    assert tools == set(TOOL_MOVES)
+
+
+def test_the_statements_call_active_what_the_enum_calls_active() -> None:
+    folder = files("middle_core.eventlog") / "sql" / "sqlite"
+    sql = (folder / "queries.sql").read_text("utf-8") + (folder / "schema.sql").read_text("utf-8")
+    of_runs = [part for part in re.split(r"-- name: |;\n", sql) if "tool_calls" not in part]
+    fenced = re.findall(r"\bstatus = '(\w+)'", "".join(of_runs))
+    assert fenced
+    assert {RunStatus.RUNNING.value} == set(fenced) == {status.value for status in RunStatus if status.active}

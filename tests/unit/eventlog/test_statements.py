@@ -1,0 +1,70 @@
+"""The .sql files: each statement is named once, used, and legal; the schema is the sum of its migrations."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from importlib.resources import files
+from pathlib import Path
+
+import middle_core.eventlog.sqlite as adapter
+from middle_core.eventlog.sqlite_file import connect_writer, create_file, migrate
+from middle_core.eventlog.statements import load_migrations, load_statements
+
+SQL = files("middle_core.eventlog") / "sql" / "sqlite"
+
+
+def migrated(path: Path) -> sqlite3.Connection:
+    """A fresh database at the newest version."""
+    create_file(path)
+    db = connect_writer(path)
+    migrate(db, load_migrations("sqlite"))
+    return db
+
+
+def schema(db: sqlite3.Connection) -> list[tuple[str, str, str]]:
+    """Every object with its text."""
+    rows = db.execute("SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type, name")
+    return [tuple(row) for row in rows]
+
+
+def test_the_schema_is_the_sum_of_its_migrations(tmp_path: Path) -> None:
+    whole = sqlite3.connect(tmp_path / "whole.db", isolation_level=None)
+    whole.executescript((SQL / "schema.sql").read_text("utf-8"))
+    summed = migrated(tmp_path / "summed.db")
+    assert schema(whole) == schema(summed)
+    assert len(schema(summed)) > 8
+    whole.close()
+    summed.close()
+
+
+def test_every_statement_can_be_prepared(tmp_path: Path) -> None:
+    db = migrated(tmp_path / "log.db")
+    db.executescript("CREATE TABLE checkpoints (thread_id TEXT); CREATE TABLE writes (thread_id TEXT);")
+    for name, statement in load_statements("sqlite").items():
+        names = set(re.findall(r":(\w+)", statement))
+        params = dict.fromkeys(names) if names else (None,) * statement.count("?")
+        assert db.execute(f"EXPLAIN {statement}", params).fetchall(), name
+    db.close()
+
+
+def test_every_statement_is_used_and_every_name_exists() -> None:
+    source = Path(adapter.__file__).read_text("utf-8")
+    used = set(re.findall(r'"(\w+)"', source)) | {"delete_checkpoints", "delete_writes"}
+    assert set(load_statements("sqlite")) <= used
+
+
+def test_no_statement_on_a_hot_path_scans_a_table(tmp_path: Path) -> None:
+    db = migrated(tmp_path / "log.db")
+    statements = load_statements("sqlite")
+    for name in ("read", "advance", "end_run", "fence", "active_run", "last_run", "running", "get_run", "list_threads_before", "beat"):
+        names = set(re.findall(r":(\w+)", statements[name]))
+        plan = [row["detail"] for row in db.execute(f"EXPLAIN QUERY PLAN {statements[name]}", dict.fromkeys(names))]
+        scans = [
+            step
+            for step in plan
+            if step.startswith("SCAN") and not re.search(r"VIRTUAL TABLE|CONSTANT ROW|clock|USING INDEX runs_active", step)
+        ]
+        assert scans == [], (name, plan)
+        assert not any("TEMP B-TREE" in step for step in plan) or name == "running", (name, plan)
+    db.close()
