@@ -12,6 +12,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, ToolMessage
 from langchain_core.messages.tool import ToolCall
 
+NAMELESS = "unnamed_tool"
 NOT_FINISHED = "This call was not finished: there is no result."
 
 
@@ -53,16 +54,20 @@ def for_model(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
 
     A call without a result gets one that says so, a late result moves to its call, a result without a call
     or a second one is left out, and a malformed call is shown as one without arguments (its result says
-    what was wrong). The thread itself is not changed.
+    what was wrong). An assistant message with nothing in it is left out. The thread itself is not changed.
     """
     result: list[AnyMessage] = []
     for at, message in enumerate(messages):
         if isinstance(message, ToolMessage):
             continue  # placed behind its call
-        if not isinstance(message, AIMessage) or not (calls := _calls(message, frozenset())):
+        if not isinstance(message, AIMessage):
             result.append(message)
             continue
-        shown = [ToolCall(id=call.id, name=call.name, args=call.args or {}, type="tool_call") for call in calls]
+        calls = _calls(message, frozenset())
+        if not calls:
+            result += [message] if message.content else []
+            continue
+        shown = [ToolCall(id=call.id, name=call.name or NAMELESS, args=call.args or {}, type="tool_call") for call in calls]
         result.append(message.model_copy(update={"tool_calls": shown, "invalid_tool_calls": []}))
         result += [_result_of(call, messages, at) for call in calls]
     return result
