@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Self
+from functools import cache
+from typing import Any, Self
 
+import httpx
 import uvicorn
 from starlette.types import ASGIApp
 
@@ -123,6 +126,17 @@ def closed_port() -> str:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return f"http://127.0.0.1:{probe.getsockname()[1]}"
+
+
+@cache
+def tls() -> ssl.SSLContext:
+    """Made once: every httpx client would otherwise read all root certificates, which costs more than most tests."""
+    return ssl.create_default_context()
+
+
+def http_client(**options: Any) -> httpx.AsyncClient:
+    """An httpx client that is cheap to make."""
+    return httpx.AsyncClient(verify=tls(), **options)
 
 
 class Announcing(uvicorn.Server):

@@ -11,7 +11,7 @@ import pytest
 
 from middle_core.auth.jwks import JwksCache, is_loopback, parse
 from middle_core.errors import BackendUnavailable
-from tests.fakes.http_server import closed_port
+from tests.fakes.http_server import closed_port, http_client
 from tests.fakes.tokens import JwksServer, ec_key, ed_key, jwk_of, rsa_key
 
 
@@ -31,7 +31,7 @@ def cache(url: str, http: httpx.AsyncClient, clock: Clock, *, timeout_s: float =
 
 async def test_a_set_is_fetched_once_while_fresh_and_again_after() -> None:
     clock = Clock()
-    async with JwksServer([jwk_of(ed_key(), "a")]) as issuer, httpx.AsyncClient() as http:
+    async with JwksServer([jwk_of(ed_key(), "a")]) as issuer, http_client() as http:
         keys = cache(issuer.url, http, clock)
         for _ in range(5):
             assert await keys.key("a") is not None
@@ -43,7 +43,7 @@ async def test_a_set_is_fetched_once_while_fresh_and_again_after() -> None:
 
 async def test_a_rotated_key_is_found_and_a_withdrawn_one_is_gone() -> None:
     clock = Clock()
-    async with JwksServer([jwk_of(ed_key(), "old")]) as issuer, httpx.AsyncClient() as http:
+    async with JwksServer([jwk_of(ed_key(), "old")]) as issuer, http_client() as http:
         keys = cache(issuer.url, http, clock)
         assert await keys.key("old") is not None
         issuer.keys = [jwk_of(ed_key("second"), "new")]
@@ -54,7 +54,7 @@ async def test_a_rotated_key_is_found_and_a_withdrawn_one_is_gone() -> None:
 
 async def test_unknown_key_ids_cannot_make_us_hammer_the_issuer() -> None:
     clock = Clock()
-    async with JwksServer([jwk_of(ed_key(), "a")]) as issuer, httpx.AsyncClient() as http:
+    async with JwksServer([jwk_of(ed_key(), "a")]) as issuer, http_client() as http:
         keys = cache(issuer.url, http, clock)
         assert await keys.key("a") is not None
         for n in range(84):
@@ -65,7 +65,7 @@ async def test_unknown_key_ids_cannot_make_us_hammer_the_issuer() -> None:
 
 
 async def test_many_at_once_share_one_fetch() -> None:
-    async with JwksServer([jwk_of(ed_key(), "a")], mode="gate") as issuer, httpx.AsyncClient() as http:
+    async with JwksServer([jwk_of(ed_key(), "a")], mode="gate") as issuer, http_client() as http:
         keys = cache(issuer.url, http, Clock())
         async with asyncio.TaskGroup() as group:
             waiting = [group.create_task(keys.key("a")) for _ in range(50)]
@@ -77,7 +77,7 @@ async def test_many_at_once_share_one_fetch() -> None:
 
 async def test_a_stale_set_serves_while_someone_fetches() -> None:
     clock = Clock()
-    async with JwksServer([jwk_of(ed_key(), "a")]) as issuer, httpx.AsyncClient() as http:
+    async with JwksServer([jwk_of(ed_key(), "a")]) as issuer, http_client() as http:
         keys = cache(issuer.url, http, clock)
         assert await keys.key("a") is not None
         clock.now += 301
@@ -95,7 +95,7 @@ async def test_a_stale_set_serves_while_someone_fetches() -> None:
 @pytest.mark.parametrize("mode", ["status", "redirect", "huge", "gzip", "garbage", "nested", "empty", "hang_up"])
 async def test_an_ill_issuer_is_a_503_and_is_not_asked_again_at_once(mode: str, caplog: pytest.LogCaptureFixture) -> None:
     clock = Clock()
-    async with JwksServer([jwk_of(ed_key(), "a")], mode=mode) as issuer, httpx.AsyncClient() as http:
+    async with JwksServer([jwk_of(ed_key(), "a")], mode=mode) as issuer, http_client() as http:
         keys = cache(issuer.url, http, clock)
         with caplog.at_level(logging.WARNING):
             for _ in range(3):
@@ -111,7 +111,7 @@ async def test_an_ill_issuer_is_a_503_and_is_not_asked_again_at_once(mode: str, 
 
 
 async def test_a_silent_issuer_costs_the_timeout_once() -> None:
-    async with JwksServer(mode="silent") as issuer, httpx.AsyncClient() as http:
+    async with JwksServer(mode="silent") as issuer, http_client() as http:
         keys = cache(issuer.url, http, Clock(), timeout_s=0.05)
         for _ in range(3):
             with pytest.raises(BackendUnavailable):
@@ -120,7 +120,7 @@ async def test_a_silent_issuer_costs_the_timeout_once() -> None:
 
 
 async def test_an_issuer_that_is_not_there() -> None:
-    async with httpx.AsyncClient() as http:
+    async with http_client() as http:
         with pytest.raises(BackendUnavailable) as error:
             await cache(f"{closed_port()}/jwks", http, Clock()).key("a")
     assert isinstance(error.value.__cause__, httpx.ConnectError)
@@ -128,7 +128,7 @@ async def test_an_issuer_that_is_not_there() -> None:
 
 async def test_the_last_good_set_survives_an_outage_for_a_bounded_time() -> None:
     clock = Clock()
-    async with JwksServer([jwk_of(ed_key(), "a")]) as issuer, httpx.AsyncClient() as http:
+    async with JwksServer([jwk_of(ed_key(), "a")]) as issuer, http_client() as http:
         keys = cache(issuer.url, http, clock)
         assert await keys.key("a") is not None
         issuer.mode = "status"
@@ -143,7 +143,7 @@ async def test_the_last_good_set_survives_an_outage_for_a_bounded_time() -> None
 
 
 async def test_a_caller_that_leaves_does_not_make_the_next_one_wait() -> None:
-    async with JwksServer([jwk_of(ed_key(), "a")], mode="gate") as issuer, httpx.AsyncClient() as http:
+    async with JwksServer([jwk_of(ed_key(), "a")], mode="gate") as issuer, http_client() as http:
         keys = cache(issuer.url, http, Clock())
         async with asyncio.TaskGroup() as group:
             impatient = group.create_task(keys.key("a"))
@@ -156,7 +156,7 @@ async def test_a_caller_that_leaves_does_not_make_the_next_one_wait() -> None:
 
 async def test_a_token_without_a_key_id_needs_a_set_of_one_key() -> None:
     lone, pair = JwksServer([jwk_of(ed_key(), "a")]), JwksServer([jwk_of(ed_key(), "a"), jwk_of(ec_key(), "b")])
-    async with lone, pair, httpx.AsyncClient() as http:
+    async with lone, pair, http_client() as http:
         assert await cache(lone.url, http, Clock()).key(None) is not None
         assert await cache(pair.url, http, Clock()).key(None) is None
 
@@ -165,7 +165,7 @@ async def test_a_token_without_a_key_id_needs_a_set_of_one_key() -> None:
     "url", ["http://issuer.example/jwks", "ftp://issuer.example", "jwks.json", "http://localhost.evil.example/jwks", ""]
 )
 async def test_a_key_set_over_plain_http_is_refused_except_on_loopback(url: str) -> None:
-    async with httpx.AsyncClient() as http:
+    async with http_client() as http:
         with pytest.raises(ValueError, match="https"):
             JwksCache(url, http)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from functools import cache
 
-import httpx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -25,6 +24,7 @@ from middle_core.auth.verify import (
     words,
 )
 from middle_core.errors import Unauthorized
+from tests.fakes.http_server import http_client
 from tests.fakes.tokens import (
     AUDIENCE,
     ISSUER,
@@ -103,7 +103,7 @@ async def test_forged_tokens_are_refused(kind: str, forgery: str) -> None:
 
 
 async def test_forged_tokens_are_refused_by_a_key_set_and_cause_no_fetch() -> None:
-    async with JwksServer([jwk_of(rsa_key(), "k1"), jwk_of(ec_key(), "k2")]) as issuer, httpx.AsyncClient() as http:
+    async with JwksServer([jwk_of(rsa_key(), "k1"), jwk_of(ec_key(), "k2")]) as issuer, http_client() as http:
         verify = jwks_verifier(JwksCache(issuer.url, http), issuer=ISSUER, audience=AUDIENCE)
         await verify(mint(rsa_key(), kid="k1"))
         for forgery, token in forgeries(rsa_key(), "k1", attacker_url=f"{issuer.http.url}/elsewhere").items():
@@ -114,7 +114,7 @@ async def test_forged_tokens_are_refused_by_a_key_set_and_cause_no_fetch() -> No
 
 
 async def test_the_keys_own_type_fixes_the_algorithm_in_a_key_set() -> None:
-    async with JwksServer([jwk_of(rsa_key(), "rsa"), jwk_of(ec_key(), "ec")]) as issuer, httpx.AsyncClient() as http:
+    async with JwksServer([jwk_of(rsa_key(), "rsa"), jwk_of(ec_key(), "ec")]) as issuer, http_client() as http:
         verify = jwks_verifier(JwksCache(issuer.url, http), issuer=ISSUER, audience=AUDIENCE)
         assert (await verify(mint(ec_key(), kid="ec"))).subject == "alice"
         with pytest.raises(Unauthorized):
@@ -229,7 +229,7 @@ def test_a_wrong_configuration_says_what_to_do(given: dict[str, str], says: str)
 async def test_build_verifier_makes_each_kind() -> None:
     assert (await build_verifier(issuer=ISSUER, audience=AUDIENCE, secret=SECRET)(mint())).subject == "alice"
     assert (await build_verifier(issuer=ISSUER, audience=AUDIENCE, public_key=pem_of(ec_key()))(mint(ec_key()))).subject == "alice"
-    async with JwksServer([jwk_of(ed_key())]) as issuer, httpx.AsyncClient() as http:
+    async with JwksServer([jwk_of(ed_key())]) as issuer, http_client() as http:
         verify = build_verifier(issuer=ISSUER, audience=AUDIENCE, jwks_url=issuer.url, http=http)
         assert (await verify(mint(ed_key()))).subject == "alice"
 
