@@ -177,7 +177,7 @@ class Tap(StreamMessagesHandler):
             self.chunks.start(run_id, _show(kwargs.get("tags") or (), metadata, kwargs.get("options") or {}))
 
     @property
-    def on_llm_new_token(self) -> Callable[..., Any]:  # type: ignore[override]  # a method for LangChain, which looks it up at each call
+    def on_llm_new_token(self) -> Callable[..., Any]:  # a method for LangChain, which looks it up at each call
         """A chunk. It is handed on after this call, so ids that are set in it here are what the graph gets.
 
         A coroutine function in the loop's thread, where the model can be made to wait; a plain one in the thread of a sync node.
@@ -286,7 +286,7 @@ class Tap(StreamMessagesHandler):
     # What node code emits -----------------------------------------------------------------------------
 
     @property
-    def on_custom_event(self) -> Callable[..., Any]:  # type: ignore[override]  # as on_llm_new_token
+    def on_custom_event(self) -> Callable[..., Any]:  # as on_llm_new_token
         """CopilotKit's emitters, ours, and any other custom event, which passes as it is."""
         return self._custom_and_breathe if self._mailbox.here else self._custom_event
 
