@@ -4,8 +4,7 @@ A POST is `start` then `follow`; a reconnect is `follow`; `connect` is a snapsho
 knows how a run works.
 """
 
-from __future__ import annotations
-
+# Annotations are evaluated as they are read: FastAPI looks names up in the module, and `Who` is bound to a router.
 from typing import Annotated, Any
 
 from ag_ui.core import RunAgentInput

@@ -1,7 +1,6 @@
 """The thread list, one thread's status, and its deletion: for the side bar and for the tab that notices others' runs."""
 
-from __future__ import annotations
-
+# Annotations are evaluated as they are read: FastAPI looks names up in the module, and `Who` is bound to a router.
 import hashlib
 from typing import Annotated
 
