@@ -59,10 +59,8 @@ class _Open:
     half: str = ""
     """A high surrogate that waits for its other half in the next delta."""
     depth: int = 1
-    within: _Open | None = None
-    """The reasoning block that a reasoning message stands in."""
     ours: bool = False
-    """Whether this gate opened it on its own: then it ends with what stands in it."""
+    """A reasoning block that this gate opened itself: it ends with the last message in it."""
 
 
 class Gate:
@@ -201,13 +199,9 @@ class Gate:
     # Things with a beginning and an end -----------------------------------------------------------------
 
     def _start(self, kind: Kind, source_id: str, event: Mapping[str, Any]) -> Iterator[Event]:
-        block: _Open | None = None
-        if kind is THOUGHT:
-            block = self._block(source_id)
-            if block is None:
-                yield from self._start(REASONING, source_id, {})
-                block = self._open[REASONING, source_id]
-                block.ours = True
+        if kind is THOUGHT and not self._all(REASONING):
+            yield from self._start(REASONING, source_id, {})
+            self._open[REASONING, source_id].ours = True
         more: Event = {}
         if kind is TEXT:
             role, name = event.get("role"), event.get("name")
@@ -221,7 +215,7 @@ class Gate:
             more["role"] = "reasoning"
         our_id = self._names.open(kind, source_id, carries_calls=more.get("role") == "assistant")
         self.repairs["renamed"] += our_id != source_id
-        thing = self._open[kind, source_id] = _Open(kind, source_id, our_id, within=block)
+        thing = self._open[kind, source_id] = _Open(kind, source_id, our_id)
         if kind is TEXT:
             self._texts[source_id] = thing
         elif kind is CALL:
@@ -231,13 +225,6 @@ class Gate:
             if carrier is not None:
                 more["parentMessageId"] = carrier
         yield {"type": kind.start.value, kind.key: our_id} | more | self._metadata(event)
-
-    def _block(self, source_id: str) -> _Open | None:
-        """The open reasoning block for a message: that of its id, else the latest with no message open in it."""
-        if (REASONING, source_id) in self._open:
-            return self._open[REASONING, source_id]
-        busy = {id(thing.within) for thing in self._open.values()}
-        return next((thing for thing in reversed(self._open.values()) if thing.kind is REASONING and id(thing) not in busy), None)
 
     def _part(self, thing: _Open, delta: str, metadata: Event) -> Iterator[Event]:
         delta = thing.half + delta
@@ -259,10 +246,12 @@ class Gate:
             yield frame | {"delta": piece}
 
     def _end(self, thing: _Open, metadata: Event | None = None) -> Iterator[Event]:
-        for inner in [one for one in reversed(self._open.values()) if one.within is thing]:
-            self.repairs["thought_closed"] += 1
-            inner.within = None
-            yield from self._end(inner)
+        if thing.kind is REASONING and self._all(REASONING) == [thing]:
+            # Reasoning messages stand inside a block: none outlives the last one.
+            thing.ours = False
+            for thought in reversed(self._all(THOUGHT)):
+                self.repairs["thought_closed"] += 1
+                yield from self._end(thought)
         if thing.half:
             thing.half = ""
             yield from self._part(thing, "\ufffd", {})
@@ -270,8 +259,12 @@ class Gate:
         if thing.kind is TEXT:
             del self._texts[thing.source_id]
         yield {"type": thing.kind.end.value, thing.kind.key: thing.id} | (metadata or {})
-        if thing.within is not None and thing.within.ours:
-            yield from self._end(thing.within)
+        if thing.kind is THOUGHT and not self._all(THOUGHT):
+            for block in [one for one in self._all(REASONING) if one.ours]:
+                yield from self._end(block)
+
+    def _all(self, kind: Kind) -> list[_Open]:
+        return [one for one in self._open.values() if one.kind is kind]
 
     def _close_all(self) -> Iterator[Event]:
         while self._open:
@@ -290,7 +283,7 @@ class Gate:
             return
         wanted = event.get("messageId")
         wanted = (_string(event, "messageId", wanted) if wanted is not None else "") or f"result-{our_call}"
-        for call in [one for one in self._open.values() if one.kind is CALL and one.id == our_call]:
+        for call in [one for one in self._all(CALL) if one.id == our_call]:
             self.repairs["call_closed"] += 1
             yield from self._end(call)
         if waiting:

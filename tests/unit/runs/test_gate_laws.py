@@ -1,0 +1,370 @@
+"""What holds for every sequence a source can invent. The checker here is written from the rules, not from the gate."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import cycle
+from typing import Any
+
+import orjson
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from middle_core.events import ClientRunId, ClientThreadId, Event, RunId
+from middle_core.runs.gate import Cancelled, End, Failed, Finished, Gate, opening
+from tests.fakes import agui_events as ev
+from tests.fakes.agui_verify import verify_streams
+
+MAX_BYTES = 4096
+THREAD, RUN = ClientThreadId("t"), ClientRunId("r")
+LAWS = settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+
+# The checker ------------------------------------------------------------------------------------------
+
+PAIRS = {
+    "TEXT_MESSAGE_END": ("TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "messageId"),
+    "TOOL_CALL_END": ("TOOL_CALL_START", "TOOL_CALL_ARGS", "toolCallId"),
+    "REASONING_MESSAGE_END": ("REASONING_MESSAGE_START", "REASONING_MESSAGE_CONTENT", "messageId"),
+    "REASONING_END": ("REASONING_START", None, "messageId"),
+    "STEP_FINISHED": ("STEP_STARTED", None, "stepName"),
+}
+STARTS = {start: (start, key) for start, _, key in PAIRS.values()}
+PARTS = {part: (start, key) for start, part, key in PAIRS.values() if part}
+ENDS = {end: (start, key) for end, (start, _, key) in PAIRS.items()}
+ALONE = {
+    "TOOL_CALL_RESULT",
+    "STATE_SNAPSHOT",
+    "STATE_DELTA",
+    "MESSAGES_SNAPSHOT",
+    "ACTIVITY_SNAPSHOT",
+    "ACTIVITY_DELTA",
+    "REASONING_ENCRYPTED_VALUE",
+    "CUSTOM",
+}
+
+
+def violations(events: list[Event]) -> list[str]:
+    """Every broken rule of a whole run, in words."""
+    broken: list[str] = []
+    open_: set[tuple[str, str]] = set()
+    message_ids: set[str] = set()
+    call_ids: set[str] = set()
+    answered: set[str] = set()
+    if not events or events[0]["type"] != "RUN_STARTED":
+        broken.append("does not begin with RUN_STARTED")
+    for at, event in enumerate(events):
+        kind = event["type"]
+        where = f"{at} {kind}"
+        last = at == len(events) - 1
+        if len(orjson.dumps(event)) > MAX_BYTES:
+            broken.append(f"{where}: {len(orjson.dumps(event))} bytes")
+        broken += [f"{where}: {key} is null" for key, value in event.items() if value is None and (kind, key) != ("CUSTOM", "value")]
+        if (kind in ("RUN_FINISHED", "RUN_ERROR")) != last:
+            broken.append(f"{where}: a terminal event must be the last one, and only that")
+        if kind in ("RUN_FINISHED", "RUN_ERROR") and open_:
+            broken.append(f"{where}: still open: {open_}")
+        if kind in STARTS:
+            start, key = STARTS[kind]
+            if (start, event[key]) in open_:
+                broken.append(f"{where}: {event[key]!r} is open already")
+            open_.add((start, event[key]))
+            ids = {"TEXT_MESSAGE_START": message_ids, "REASONING_MESSAGE_START": message_ids, "TOOL_CALL_START": call_ids}.get(kind)
+            if ids is not None:
+                if event[key] in ids:
+                    broken.append(f"{where}: {event[key]!r} was used before")
+                ids.add(event[key])
+            if kind == "REASONING_MESSAGE_START" and not any(start == "REASONING_START" for start, _ in open_):
+                broken.append(f"{where}: outside of a reasoning block")
+        elif kind in PARTS:
+            start, key = PARTS[kind]
+            if (start, event[key]) not in open_:
+                broken.append(f"{where}: {event[key]!r} is not open")
+            if not event["delta"]:
+                broken.append(f"{where}: empty delta")
+        elif kind in ENDS:
+            start, key = ENDS[kind]
+            if (start, event[key]) not in open_:
+                broken.append(f"{where}: {event[key]!r} is not open")
+            open_.discard((start, event[key]))
+            if kind == "REASONING_END" and not any(s == "REASONING_START" for s, _ in open_):
+                broken += [f"{where}: {key!r} outlives its block" for s, key in open_ if s == "REASONING_MESSAGE_START"]
+        elif kind == "TOOL_CALL_RESULT":
+            if ("TOOL_CALL_START", event["toolCallId"]) in open_:
+                broken.append(f"{where}: a result before its call was complete")
+            if event["toolCallId"] in answered or event["messageId"] in message_ids:
+                broken.append(f"{where}: answered twice, or its message id is taken")
+            answered.add(event["toolCallId"])
+            message_ids.add(event["messageId"])
+            if not isinstance(event["content"], str):
+                broken.append(f"{where}: content is no string")
+        elif kind not in ALONE | {"RUN_STARTED", "RUN_FINISHED", "RUN_ERROR"}:
+            broken.append(f"{where}: not in the vocabulary")
+    return broken
+
+
+# Sequences --------------------------------------------------------------------------------------------
+
+ids = st.sampled_from(["a", "b", "a~2", "", "x" * 100])
+few = st.sampled_from(["a", "b"])
+pieces = st.text(max_size=8) | st.sampled_from(["", "\ud83d", "\ude00", "\x00\x1b", "é" * 3000, "\u2028", "🌍你"])
+odd: st.SearchStrategy[Any] = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=5)
+    | st.binary(max_size=5)
+    | st.datetimes()
+    | st.just(object()),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3) | st.integers() | st.none(), inner, max_size=3),
+    max_leaves=6,
+)
+big = st.sampled_from(["y" * 9000, ["y" * 9000], {"k": "\u0001" * 1000}])
+messages = st.fixed_dictionaries(
+    {"id": ids | st.none(), "role": st.sampled_from(["user", "assistant", "tool", "reasoning", "robot"])},
+    optional={
+        "content": odd,
+        "name": st.none() | st.just("n"),
+        "toolCallId": ids,
+        "toolCalls": st.none() | st.just([{"id": "a", "function": {"name": None}}]),
+    },
+)
+operations = st.fixed_dictionaries({"op": st.just("add"), "path": st.just("/k"), "value": odd})
+
+
+def move(build: Any, *args: st.SearchStrategy[Any]) -> st.SearchStrategy[Event]:
+    return st.builds(build, *args)
+
+
+moves = st.one_of(
+    move(ev.text_start, ids),
+    move(ev.text_part, ids, pieces),
+    move(ev.text_end, ids),
+    move(ev.call_start, ids, st.sampled_from(["search", "delete", None])),
+    move(ev.call_part, ids, pieces),
+    move(ev.call_end, ids),
+    st.builds(lambda i, c, m: ev.result(i, c, message_id=m), ids, odd | big, ids),
+    move(ev.step_start, ids),
+    move(ev.step_end, ids),
+    move(ev.reasoning_start, ids),
+    move(ev.reasoning_end, ids),
+    move(ev.thought_start, ids),
+    move(ev.thought_part, ids, pieces),
+    move(ev.thought_end, ids),
+)
+others = st.one_of(
+    st.builds(ev.custom_event, st.sampled_from(["middle_core.chunk", "x.y"]), odd | big),
+    st.builds(ev.state, st.dictionaries(st.sampled_from(["k", "l"]), odd | big, max_size=2) | st.none()),
+    st.builds(ev.state_delta, operations),
+    st.builds(ev.history, messages, messages),
+    st.builds(
+        lambda i, content: {"type": "ACTIVITY_SNAPSHOT", "messageId": i, "activityType": "plan", "content": {"c": content}}, ids, odd | big
+    ),
+    st.builds(
+        lambda i, kind: {"type": "REASONING_ENCRYPTED_VALUE", "entityId": i, "subtype": kind, "encryptedValue": "s"},
+        ids,
+        st.sampled_from(["message", "tool-call", "other"]),
+    ),
+    st.builds(
+        lambda kind, i, delta: {"type": kind, "messageId": i, "toolCallId": i, "delta": delta},
+        st.sampled_from(["TEXT_MESSAGE_CHUNK", "TOOL_CALL_CHUNK", "REASONING_MESSAGE_CHUNK"]),
+        ids | st.none(),
+        pieces | st.none(),
+    ),
+    st.sampled_from(
+        [{"type": "RAW", "event": 1}, {"type": "FOO"}, {"type": "RUN_STARTED"}, {"type": "RUN_FINISHED"}, {"type": "RUN_ERROR"}]
+    ),
+)
+broken_events: st.SearchStrategy[Any] = st.sampled_from(
+    [
+        None,
+        "text",
+        [],
+        {},
+        {"type": None},
+        {"type": 7},
+        ev.text_part("a", 7),
+        {"type": "TEXT_MESSAGE_START"},
+        ev.history() | {"messages": "no"},
+    ]
+)
+sequences = st.lists(moves | moves | others, max_size=30)
+adversarial = st.lists(moves | others | broken_events, max_size=30)
+ends: st.SearchStrategy[End] = st.one_of(
+    st.just(Finished()),
+    st.builds(Failed, st.text(max_size=9), st.text(max_size=900), st.text(max_size=9), st.none() | st.floats()),
+    st.builds(Cancelled, st.just("user"), st.text(max_size=9)),
+    st.builds(
+        Finished, st.lists(st.fixed_dictionaries({"id": st.text(max_size=3)}, optional={"reason": odd, "metadata": odd}), max_size=3)
+    ),
+)
+
+
+def gate() -> Gate:
+    return Gate(thread_id=THREAD, run_id=RUN, max_event_bytes=MAX_BYTES)
+
+
+def whole_run(events: list[Any], end: End) -> list[Event]:
+    one = gate()
+    out = opening(thread_id=THREAD, run_id=RUN, our_run_id=RunId("ours"), agent="agent", attempt=1)
+    for event in events:
+        out += one.feed(event)
+    return out + one.close(end)
+
+
+# Laws -------------------------------------------------------------------------------------------------
+
+
+@LAWS
+@given(adversarial, ends)
+def test_whatever_comes_in_a_legal_run_comes_out(events: list[Any], end: End) -> None:
+    assert violations(whole_run(events, end)) == []
+
+
+@LAWS
+@given(sequences)
+def test_what_a_gate_let_out_passes_a_second_gate_unchanged(events: list[Any]) -> None:
+    *told, _ = whole_run(events, Finished())
+    second = gate()
+    again = [out for event in told for out in second.feed(event)]
+    assert again == told[1:]  # RUN_STARTED is the engine's
+    assert len(second.close(Finished())) == 1  # everything is closed already
+
+
+@LAWS
+@given(adversarial, ends, ends)
+def test_nothing_comes_out_after_the_end(events: list[Any], end: End, other: End) -> None:
+    one = gate()
+    one.close(end)
+    assert one.ended
+    assert one.end == end
+    assert [one.feed(event) for event in events] == [[] for _ in events]
+    assert one.close(other) == []
+    assert one.end == end
+
+
+@LAWS
+@given(st.lists(moves, max_size=25), st.lists(moves, max_size=25))
+def test_an_attempt_taken_over_closes_what_the_one_before_left_open(before: list[Any], after: list[Any]) -> None:
+    first = gate()
+    logged = opening(thread_id=THREAD, run_id=RUN, our_run_id=RunId("ours"), agent="agent", attempt=1)
+    logged += [out for event in before for out in first.feed(event)]
+    second = gate()
+    logged += second.recover(logged)
+    logged += [out for event in after for out in second.feed(event)]
+    assert violations(logged + second.close(Finished())) == []
+
+
+plain_pieces = st.text(alphabet="ab😀é\u2028", max_size=5)
+text_moves = st.one_of(
+    st.builds(ev.text_start, few),
+    st.builds(ev.text_part, few, plain_pieces),
+    st.builds(ev.text_end, few),
+    st.builds(ev.thought_start, few),
+    st.builds(ev.thought_part, few, plain_pieces),
+    st.builds(ev.thought_end, few),
+    st.builds(ev.call_start, few),
+    st.builds(ev.call_end, few),
+    st.builds(ev.history, messages),
+)
+
+
+@LAWS
+@given(st.lists(text_moves, max_size=40))
+def test_no_text_is_lost_or_moved_to_another_message(events: list[Event]) -> None:
+    assert spoken(whole_run(events, Finished())) == spoken(events)
+
+
+def spoken(events: list[Event]) -> dict[tuple[str, str], str]:
+    """All text said under each of the source's ids, whatever suffix the gate gave it."""
+    said: dict[tuple[str, str], str] = defaultdict(str)
+    for event in events:
+        if event["type"] in ("TEXT_MESSAGE_CONTENT", "REASONING_MESSAGE_CONTENT") and event["delta"]:
+            said[event["type"], event["messageId"].partition("~")[0]] += event["delta"]
+    return dict(said)
+
+
+@LAWS
+@given(st.data())
+def test_interleaved_calls_and_parallel_texts_never_mix(data: st.DataObject) -> None:
+    wanted = {name: data.draw(st.lists(st.text(min_size=1, max_size=4), min_size=1, max_size=6), label=name) for name in "abcd"}
+    starts: dict[str, Any] = {"a": ev.text_start, "b": ev.text_start, "c": ev.call_start, "d": ev.call_start}
+    part: dict[str, Any] = {"a": ev.text_part, "b": ev.text_part, "c": ev.call_part, "d": ev.call_part}
+    order = data.draw(st.permutations([name for name, deltas in wanted.items() for _ in deltas]))
+    left = {name: iter(deltas) for name, deltas in wanted.items()}
+    events = [start(name) for name, start in starts.items()] + [part[name](name, next(left[name])) for name in order]
+    got: dict[str, str] = defaultdict(str)
+    for event in whole_run(events, Finished()):
+        if "delta" in event:
+            got[event.get("messageId") or event["toolCallId"]] += event["delta"]
+    assert got == {name: "".join(deltas) for name, deltas in wanted.items()}
+
+
+@LAWS
+@given(st.text(alphabet="a😀你\U0010ffff", max_size=12), st.data())
+def test_a_character_cut_in_two_by_utf16_comes_out_whole(words: str, data: st.DataObject) -> None:
+    units = words.encode("utf-16-le")
+    halves = [units[at : at + 2].decode("utf-16-le", "surrogatepass") for at in range(0, len(units), 2)]
+    cuts = sorted(data.draw(st.sets(st.integers(0, len(halves)))))
+    deltas = ["".join(halves[a:b]) for a, b in zip([0, *cuts], [*cuts, len(halves)], strict=True)]
+    out = whole_run([ev.text_part("m", delta) for delta in deltas], Finished())
+    assert "".join(event["delta"] for event in out if "delta" in event) == words
+
+
+@LAWS
+@given(
+    st.text(alphabet=st.sampled_from('a\x01"\\é你😀'), min_size=1, max_size=20000),
+    st.sampled_from([ev.text_part, ev.call_part, ev.thought_part]),
+)
+def test_a_delta_of_any_length_arrives_in_pieces_that_fit(delta: str, part: Any) -> None:
+    out = whole_run([part("m", delta)], Finished())
+    assert violations(out) == []
+    assert "".join(event["delta"] for event in out if "delta" in event) == delta
+
+
+# Second opinions --------------------------------------------------------------------------------------
+
+
+def collected(strategy: st.SearchStrategy[list[Any]], count: int) -> list[list[Any]]:
+    found: list[list[Any]] = []
+
+    @settings(
+        deadline=None, max_examples=count, database=None, derandomize=True, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
+    )
+    @given(strategy)
+    def take(events: list[Any]) -> None:
+        found.append(events)
+
+    take()
+    return found
+
+
+async def test_the_browsers_client_and_the_validator_accept_every_run() -> None:
+    all_ends: list[End] = [
+        Finished(),
+        Failed("internal", "no", "c"),
+        Cancelled("user", "stop"),
+        Finished([{"id": "i", "reason": "approve"}]),
+    ]
+    mixed, told = st.lists(moves | others, min_size=8, max_size=40), st.lists(moves, min_size=8, max_size=40)
+    sources = [*collected(mixed, 120), *collected(told, 120), *collected(adversarial, 60)]
+    runs = [whole_run(events, end) for events, end in zip(sources, cycle(all_ends), strict=False)]
+    assert len(runs) > 250
+    verdicts = await verify_streams(runs)
+    assert [(verdict.error, verdict.findings) for verdict in verdicts if not verdict.ok] == []
+    texts = 0
+    for run, verdict in zip(runs, verdicts, strict=True):
+        if "MESSAGES_SNAPSHOT" not in {event["type"] for event in run}:
+            assert verdict.warnings == []
+            said = by_message(run)
+            assert {message: verdict.texts[message] for message in said} == said
+            texts += len(said)
+    assert texts > 200  # the comparison is not empty
+
+
+def by_message(events: list[Event]) -> dict[str, str]:
+    said: dict[str, str] = defaultdict(str)
+    for event in events:
+        if event["type"] in ("TEXT_MESSAGE_CONTENT", "REASONING_MESSAGE_CONTENT"):
+            said[event["messageId"]] += event["delta"]
+    return dict(said)
