@@ -103,6 +103,11 @@ class ChatCerebras(BaseChatModel):
     _left_out: set[str] = PrivateAttr(default_factory=set)
 
     @property
+    def model_name(self) -> str:
+        """The model's name, under the other name that LangChain looks for."""
+        return self.model
+
+    @property
     def _llm_type(self) -> str:
         return "cerebras-chat"
 

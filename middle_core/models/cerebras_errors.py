@@ -37,9 +37,9 @@ def translate(fault: Exception) -> ModelError:
     """The typed error for one of `FAULTS`; `retry_after` is set where the provider said it."""
     match fault:
         case APIStatusError():
-            return _by_status(fault.status_code, _as_mapping(fault.body), wait_of(fault.response.headers))
+            return by_status(fault.status_code, _as_mapping(fault.body), wait_of(fault.response.headers))
         case StreamedError():
-            return _by_status(fault.status, fault.body, None)
+            return by_status(fault.status, fault.body, None)
         case APIError() | CerebrasError():
             return ModelUnavailable()
     return ModelStreamCut()
@@ -69,7 +69,8 @@ OPERATOR: Mapping[int, str] = {
 """Refusals that only the operator can mend."""
 
 
-def _by_status(status: int, body: Mapping[str, Any], wait: float | None) -> ModelError:
+def by_status(status: int, body: Mapping[str, Any], wait: float | None) -> ModelError:
+    """The typed error for an HTTP status and an error body with `code` and `message`; `wait` in seconds, where it is known."""
     code, message = str(body.get("code") or ""), str(body.get("message") or "").lower()
     if status == 429:
         return ModelRateLimited(retry_after=wait)

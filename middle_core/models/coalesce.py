@@ -31,6 +31,8 @@ FRAME_S = 0.016
 LIMIT = 1024
 """Chunks that wait for their frame at most; the source is not read further until they are gone."""
 
+LABELS = ("model_provider", "output_version")
+
 R = TypeVar("R", bound=Runnable[Any, Any])
 
 
@@ -53,6 +55,11 @@ class Coalesce(BaseChatModel):
         if not _streams(inner) or inner._streaming_disabled():  # noqa: SLF001 - LangChain's own question
             shared["disable_streaming"] = True
         return {"name": inner.get_name(), **shared, **values}
+
+    @property
+    def model_name(self) -> str:
+        """The name of `inner`'s model, or of its class."""
+        return str(getattr(self.inner, "model_name", None) or getattr(self.inner, "model", None) or type(self.inner).__name__)
 
     @property
     def _llm_type(self) -> str:
@@ -214,15 +221,15 @@ def merged(chunks: Iterable[ChatGenerationChunk]) -> Iterator[ChatGenerationChun
 def _kind(chunk: ChatGenerationChunk) -> tuple[Any, ...] | None:
     """What the chunk may be joined with: chunks of an equal kind. None: with nothing.
 
-    A provider's label on every chunk (`model_provider`) is no news as long as it stays the same.
+    A label that a provider puts on every chunk is no news as long as it stays the same.
     """
     message = chunk.message
     if type(message) is not AIMessageChunk or chunk.generation_info or message.usage_metadata or message.name or message.chunk_position:
         return None
     metadata, extra, calls, content = message.response_metadata, message.additional_kwargs, message.tool_call_chunks, message.content
-    if not isinstance(content, str) or metadata.keys() - {"model_provider"}:
+    if not isinstance(content, str) or metadata.keys() - set(LABELS):
         return None
-    same = (message.id, metadata.get("model_provider"))
+    same = (message.id, *map(metadata.get, LABELS))
     if calls:
         call = calls[0]
         bare = len(calls) == 1 and not (content or extra or call["id"] or call["name"]) and call["index"] is not None

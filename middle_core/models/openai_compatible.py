@@ -1,0 +1,54 @@
+"""`langchain-openai`'s chat model for OpenAI-compatible servers, with our errors. Needs the extra `[openai]`.
+
+Everything but the errors is that package's own, its retries too (two, before the first token).
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import openai
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
+from langchain_core.messages import BaseMessage
+from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from langchain_openai import ChatOpenAI
+
+from middle_core.errors import ModelError, ModelStreamCut, ModelUnavailable
+from middle_core.models.cerebras_errors import by_status, wait_of
+
+
+FAULTS = (openai.APIError, httpx.HTTPError)
+
+
+class ChatOpenAICompatible(ChatOpenAI):
+    """Raises the model errors of `middle_core.errors` from its async calls, with the SDK's error as the cause."""
+
+    async def _astream(self, *args: Any, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
+        begun = False
+        try:
+            async for chunk in super()._astream(*args, **kwargs):
+                begun = True
+                yield chunk
+        except FAULTS as fault:
+            raise _translate(fault, begun=begun) from fault
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        try:
+            return await super()._agenerate(messages, stop, run_manager, **kwargs)
+        except FAULTS as fault:
+            raise _translate(fault, begun=False) from fault
+
+
+def _translate(fault: Exception, *, begun: bool) -> ModelError:
+    if isinstance(fault, openai.APIStatusError):
+        body = fault.body if isinstance(fault.body, dict) else {}
+        return by_status(fault.status_code, body, wait_of(fault.response.headers))
+    return ModelStreamCut() if begun else ModelUnavailable()

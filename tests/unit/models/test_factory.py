@@ -1,0 +1,121 @@
+"""The text in MIDDLE_CORE_MODEL becomes the model it names, or an error that says what to set."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from middle_core.errors import ModelBadRequest, ModelRateLimited, ModelStreamCut, ModelUnavailable
+from middle_core.models.cerebras import DEFAULT_MODEL, ChatCerebras
+from middle_core.models.coalesce import Coalesce
+from middle_core.models.factory import build_model, close_model
+from middle_core.models.offline import OfflineModel
+from tests.fakes.cerebras_server import CerebrasServer, Reply
+
+
+def cerebras(spec: str, base_url: str = "") -> ChatCerebras:
+    model = build_model(spec, cerebras_api_key="k", cerebras_base_url=base_url)
+    assert isinstance(model, Coalesce)
+    assert isinstance(model.inner, ChatCerebras)
+    return model.inner
+
+
+@pytest.mark.parametrize(
+    ("spec", "name"), [("", DEFAULT_MODEL), ("cerebras", DEFAULT_MODEL), ("cerebras:", DEFAULT_MODEL), ("cerebras:x", "x")]
+)
+def test_cerebras_by_name_or_by_default_where_there_is_a_key(spec: str, name: str):
+    assert cerebras(spec).model == name
+    assert build_model(spec, cerebras_api_key="k").model_name == name  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "base_url", ["https://api.cerebras.ai", "https://api.cerebras.ai/", "https://api.cerebras.ai/v1", "https://api.cerebras.ai/v1/"]
+)
+def test_the_base_url_may_end_in_v1(base_url: str):
+    assert cerebras("cerebras:x", base_url).base_url == "https://api.cerebras.ai"
+
+
+@pytest.mark.parametrize(("spec", "key"), [("", ""), ("offline", ""), ("offline", "k"), (" offline ", "")])
+def test_offline(spec: str, key: str):
+    assert isinstance(build_model(spec, cerebras_api_key=key), OfflineModel)
+
+
+@pytest.mark.parametrize(
+    ("spec", "says"),
+    [
+        ("cerebras:x", "Set CEREBRAS_API_KEY"),
+        ("gpt-oss-120b", "Use 'cerebras:<name>'"),
+        ("offline:x", "Use 'cerebras:<name>'"),
+        ("openai", "Use 'cerebras:<name>'"),
+        ("openai:x", "openai:<name>@<base url>"),
+        ("openai:x@localhost", "openai:<name>@<base url>"),
+        ("openai:@http://localhost", "openai:<name>@<base url>"),
+    ],
+)
+def test_an_error_says_what_to_set(spec: str, says: str):
+    with pytest.raises(ValueError, match=says):
+        build_model(spec)
+
+
+def test_a_missing_extra_is_named():
+    code = """
+        import sys
+        sys.modules["langchain_openai"] = None  # what an interpreter without the package does at import
+        from middle_core.models.factory import build_model
+        try:
+            build_model("openai:x@http://127.0.0.1:1/v1")
+        except ValueError as error:
+            print(error)
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True, timeout=60)
+    assert "pip install 'middle-core[openai]'" in done.stdout
+
+
+async def test_an_openai_compatible_server_streams_merged():
+    async with CerebrasServer(keep_alive=False) as server:
+        model = build_model(f"openai:some/model@v1@{server.url}/v1", openai_api_key="secret")
+        server.script(Reply([f"w{n} " for n in range(300)]))
+        chunks = [chunk async for chunk in model.astream("hi")]
+    assert "".join(chunk.text for chunk in chunks) == "".join(f"w{n} " for n in range(300))
+    assert len(chunks) < 60
+    (request,) = server.requests
+    assert request.body["model"] == "some/model@v1"
+    assert request.headers["authorization"] == "Bearer secret"
+
+
+@pytest.mark.parametrize(
+    ("reply", "error"),
+    [
+        (Reply(status=429, headers={"retry-after": "7", "x-should-retry": "false"}), ModelRateLimited),
+        (Reply(status=503, headers={"x-should-retry": "false"}), ModelUnavailable),
+        (Reply(status=400), ModelBadRequest),
+        (Reply("a b c", cut_after=2), ModelStreamCut),
+        (Reply("a b c", error_after=2), ModelStreamCut),
+    ],
+)
+@pytest.mark.parametrize("streaming", [True, False])
+async def test_an_openai_compatible_server_fails_with_our_errors(reply: Reply, error: type[Exception], streaming: bool):
+    if not streaming and reply.status == 200:
+        reply = Reply(status=400, error={"message": "x"})
+        error = ModelBadRequest
+    async with CerebrasServer(keep_alive=False) as server:
+        server.script(reply)
+        model = build_model(f"openai:m@{server.url}/v1")
+        with pytest.raises(error) as caught:
+            _ = [chunk async for chunk in model.astream("hi")] if streaming else await model.ainvoke("hi")
+    assert caught.value.__cause__ is not None
+    assert getattr(caught.value, "retry_after", None) == (7.0 if error is ModelRateLimited else None) or error is ModelUnavailable
+
+
+async def test_closing_a_model_closes_its_connections_and_a_model_without_any_is_left_alone():
+    async with CerebrasServer() as server:
+        model = build_model("cerebras:", cerebras_api_key="k", cerebras_base_url=server.url)
+        await model.ainvoke("hi")
+        await close_model(model)
+        await model.ainvoke("hi")
+        assert server.connections == 2
+        await close_model(model)
+    await close_model(OfflineModel())
