@@ -25,7 +25,7 @@ from langgraph.types import Command, Overwrite, StateSnapshot, StateUpdate
 
 from middle_core.errors import InterruptUnknown, MiddleCoreError
 from middle_core.events import Custom, Event, EventType, RunId, ThreadId, custom
-from middle_core.runs.graphs import Graph, context_for, joins_messages, topology
+from middle_core.runs.graphs import Graph, context_for, input_keys, joins_messages, output_keys, topology
 from middle_core.runs.history import STOPPED, Message, history, same
 from middle_core.runs.ids import Ids
 from middle_core.runs.jsonable import TooBig, jsonable
@@ -47,7 +47,7 @@ _INTERNAL: Final = frozenset({"messages", "tools", "copilotkit", "ag-ui", "__int
 
 
 class SdkAgent(LangGraphAGUIAgent):
-    """The SDK's agent as it should be configured: no raw events, AG-UI 1.0 interrupts, schemas computed once.
+    """The SDK's agent as it should be configured: no raw events, AG-UI 1.0 interrupts, schemas read from the graph.
 
     Its constructor takes none of these flags, and `clone` loses what is set after it.
     """
@@ -56,19 +56,15 @@ class SdkAgent(LangGraphAGUIAgent):
         super().__init__(name=name, graph=graph, description=description, config=config)
         self.emit_raw_events = False
         self.emit_interrupt_outcome = True
-        self._schema_keys: SchemaKeys | None = None
 
     def clone(self) -> SdkAgent:
-        """A copy for one request, with the flags and the schemas."""
-        copy = SdkAgent(name=self.name, graph=self.graph, description=self.description, config=dict(self.config) if self.config else None)
-        copy._schema_keys = self.get_schema_keys(None)
-        return copy
+        """A copy for one request, with the flags."""
+        return SdkAgent(name=self.name, graph=self.graph, description=self.description, config=dict(self.config) if self.config else None)
 
     def get_schema_keys(self, config: Any) -> SchemaKeys:
-        """The SDK builds JSON schemas for it, 17 ms at each run: once per graph is enough."""
-        if self._schema_keys is None:
-            self._schema_keys = super().get_schema_keys(config)
-        return self._schema_keys
+        """Read from the graph. The SDK builds JSON schemas for it: 17 ms at each run, and an error for a plain TypedDict on Python 3.11."""
+        constant = self.constant_schema_keys
+        return {"input": [*input_keys(self.graph), *constant], "output": [*output_keys(self.graph), *constant], "config": [], "context": []}
 
     def get_stream_kwargs(self, input: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:  # noqa: A002 - the SDK's name
         """The context, fitted to the graph's context_schema: the SDK passes keys that a dataclass does not take."""
@@ -90,9 +86,8 @@ class AguiSource:
         self.graph = graph
         self.rules = rules
         self.sdk = SdkAgent(name=name, graph=graph)
-        keys = self.sdk.get_schema_keys(None)
-        self.input_keys = frozenset(keys["input"] or ()) & frozenset(graph.channels)
-        self.output_keys = (frozenset(keys["output"] or ()) & frozenset(graph.channels)) - _INTERNAL
+        self.input_keys = input_keys(graph)
+        self.output_keys = output_keys(graph) - _INTERNAL
         self._topology = topology(graph)
         context_for(graph.context_schema, {})
 

@@ -62,8 +62,9 @@ class _Stream:
     reasoning_part: Any = None
     reasonings: int = 0
     chunks: int = 0
-    calls: dict[Hashable, _Call] = field(default_factory=dict)
-    last: _Call | None = None
+    calls: list[_Call] = field(default_factory=list)
+    at: dict[int | str, _Call] = field(default_factory=dict)
+    """The call at the provider's index: the newest, where it gives one index to several."""
 
 
 class Chunks:
@@ -185,17 +186,16 @@ class Chunks:
                 part["id"] = None
             # LangChain joins the parts of a call by their index; without one it would make a call of each.
             part["index"] = call.index
-            stream.last = call
             yield from self._tell(stream, call, part.get("name") or "", part.get("args") or "")
 
     def _find(self, stream: _Stream, part: Mapping[str, Any]) -> _Call | None:
         index, source_id, name = part.get("index"), part.get("id") or None, part.get("name") or None
         if index is not None:
-            call = stream.calls.get(index)
+            call = stream.at.get(index)
         elif source_id is not None:
-            call = next((one for one in stream.calls.values() if one.source_id == source_id), None)
+            call = next((one for one in stream.calls if one.source_id == source_id), None)
         else:
-            call = stream.last if name is None else None
+            call = stream.calls[-1] if stream.calls and name is None else None
         if call is None:
             return None
         # A provider that numbers each call 0 tells them apart by id, or by a new name.
@@ -204,16 +204,14 @@ class Chunks:
         return None if other_id or other_name else call
 
     def _new(self, stream: _Stream, part: dict[str, Any]) -> _Call:
-        source_id = part.get("id") or None
-        call = _Call(self._ids.call(source_id), source_id, index=0)
+        source_id, key = part.get("id") or None, part.get("index")
+        used = {one.index for one in stream.calls}
+        index = key if isinstance(key, int) and key not in used else max(used, default=-1) + 1
+        call = _Call(self._ids.call(source_id), source_id, index)
         part["id"] = call.call_id
-        key = part.get("index")
-        used = {one.index for one in stream.calls.values()}
-        call.index = key if isinstance(key, int) and key not in used else max(used, default=-1) + 1
-        stream.calls[call.call_id if key is None else key] = call
-        if key is not None and call.index != key:
-            # The earlier call at this index keeps its arguments; its later ones cannot come any more.
-            stream.calls[call.index] = call
+        stream.calls.append(call)
+        if key is not None:
+            stream.at[key] = call
         return call
 
     def _tell(self, stream: _Stream, call: _Call, name: str, arguments: str) -> Iterator[Event]:
@@ -242,7 +240,7 @@ class Chunks:
         for one in (*message.tool_calls, *message.invalid_tool_calls):
             call = _Call(self._ids.call(one.get("id")), one.get("id"), index=len(stream.calls))
             one["id"] = call.call_id
-            stream.calls[call.call_id] = call
+            stream.calls.append(call)
             arguments = one.get("args")
             text = arguments if isinstance(arguments, str) else json.dumps(arguments or {}, ensure_ascii=False, default=str)
             yield from self._tell(stream, call, one.get("name") or "tool", text)
@@ -251,6 +249,6 @@ class Chunks:
         yield from self._end_reasoning(stream)
         if stream.text_open:
             yield {"type": _TEXT_END, "messageId": stream.message_id}
-        for call in {id(one): one for one in stream.calls.values()}.values():
+        for call in stream.calls:
             if call.shown:
                 yield {"type": EventType.TOOL_CALL_END.value, "toolCallId": call.call_id}

@@ -19,7 +19,7 @@ OFFERED = frozenset({"thread_id", "copilotkit"})
 
 
 def context_for(schema: Any, offered: Mapping[str, Any]) -> Any:
-    """What of `offered` a graph's context_schema takes (dataclass, pydantic or TypedDict); all of it without a schema.
+    """What of `offered` a graph's context_schema takes: the fields of a dataclass or pydantic model, else all of it.
 
     Raises ValueError where it needs what nobody gives.
     """
@@ -33,7 +33,7 @@ def context_for(schema: Any, offered: Mapping[str, Any]) -> Any:
         names = set(schema.model_fields)
         needed = {name for name, one in schema.model_fields.items() if one.is_required()}
     else:
-        names = set(getattr(schema, "__annotations__", ()))
+        return dict(offered)  # a TypedDict takes anything; an empty one would reach the nodes as None
     if missing := needed - OFFERED:
         raise ValueError(f"{getattr(schema, '__name__', schema)} needs {', '.join(sorted(missing))}, which nobody gives: add a default.")
     return {key: value for key, value in offered.items() if key in names}
@@ -41,6 +41,18 @@ def context_for(schema: Any, offered: Mapping[str, Any]) -> Any:
 
 def _no_default(one: dataclasses.Field[Any]) -> bool:
     return one.default is dataclasses.MISSING and one.default_factory is dataclasses.MISSING
+
+
+def input_keys(graph: Graph) -> frozenset[str]:
+    """The state keys that an input may bring. Read from the graph itself: a JSON schema cannot be had of every state."""
+    schemas = graph.builder.schemas
+    return frozenset(schemas.get(graph.builder.input_schema, {})) & frozenset(graph.channels)
+
+
+def output_keys(graph: Graph) -> frozenset[str]:
+    """The state keys that the graph gives out."""
+    found = graph.output_channels
+    return frozenset([found] if isinstance(found, str) else found)
 
 
 def joins_messages(graph: Graph) -> bool:

@@ -6,7 +6,7 @@ All are compiled with an in-memory checkpointer unless the test hands in another
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, TypedDict
 
 from copilotkit import CopilotKitState
@@ -99,7 +99,7 @@ def sent_tools(model: BaseChatModel, tools: Sequence[BaseTool], *, saver: Saver 
     return build(builder, saver)
 
 
-def parallel(models: dict[str, BaseChatModel], *, saver: Saver | None = None) -> Graph:
+def parallel(models: Mapping[str, BaseChatModel], *, saver: Saver | None = None) -> Graph:
     """One node per model, all started at once."""
 
     def node(model: BaseChatModel) -> Callable[..., Any]:
