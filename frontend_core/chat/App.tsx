@@ -3,6 +3,7 @@
 /** The page from the top: who is here decides what is shown. */
 
 import { useEffect, useState } from "react";
+import { browserFetch } from "./api";
 import { Auth } from "./auth/auth";
 import { PEOPLE } from "./auth/people";
 import { isAway } from "./errors/failure";
@@ -15,7 +16,7 @@ import { Workspace } from "./Workspace";
 
 export function App() {
   const [auth] = useState(
-    () => new Auth({ fetch: fetch.bind(window), session: sessionStorage, remembered: localStorage, now: () => Date.now() }),
+    () => new Auth({ fetch: browserFetch, session: () => sessionStorage, remembered: () => localStorage, now: () => Date.now() }),
   );
   const state = useStore(auth.state);
 

@@ -2,6 +2,7 @@
 
 import { CopilotKitProvider } from "@copilotkit/react-core/v2";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { browserFetch } from "./api";
 import type { Auth, AuthState } from "./auth/auth";
 import type { Person } from "./auth/people";
 import { Chat } from "./Chat";
@@ -157,13 +158,13 @@ interface Parts {
 function useParts(auth: Auth, onRecovered: () => void): Parts {
   const [parts] = useState((): Parts => {
     const token = (): string | undefined => auth.state.get().token;
-    const health = new Health({ fetch: fetch.bind(window), onRecovered: () => { recovered(); } });
+    const health = new Health({ fetch: browserFetch, onRecovered: () => { recovered(); } });
     const onFailure = (failure: Failure): void => {
       if (failure.code === "unauthorized") auth.refused(token());
       else if (isAway(failure)) health.suspect();
     };
     const list = new ThreadList({
-      caller: () => (token() === undefined ? undefined : { fetch: fetch.bind(window), token: token() }),
+      caller: () => (token() === undefined ? undefined : { fetch: browserFetch, token: token() }),
       onFailure,
       visible: isVisible,
     });

@@ -1,7 +1,7 @@
 /** Which model answers, as middle-core tells it (`GET /copilotkit/info`), in words for the badge. */
 
 import { useEffect, useState } from "react";
-import { ask } from "./api";
+import { ask, browserFetch } from "./api";
 
 export interface Model {
   readonly label: string;
@@ -20,7 +20,7 @@ export function useModel(token: string | undefined): Model | undefined {
   useEffect(() => {
     if (token === undefined || model !== undefined) return;
     const gone = new AbortController();
-    ask(fetch.bind(window), "/api/info", { token, signal: gone.signal }).then(
+    ask(browserFetch, "/api/info", { token, signal: gone.signal }).then(
       ({ body }) => {
         setModel(modelOf(body));
       },

@@ -101,6 +101,11 @@ export class Proxy {
     });
   }
 
+  /** The agents and the model, as middle-core tells them: for the page's badge. */
+  info(request: Request): Promise<Response> {
+    return this.#relay(request, "GET", () => "/copilotkit/info");
+  }
+
   /** Ends every connection to middle-core. */
   close(): Promise<void> {
     return this.#core.close();

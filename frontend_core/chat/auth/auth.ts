@@ -21,8 +21,10 @@ export type AuthState =
 
 export interface AuthDeps {
   readonly fetch: Fetch;
-  readonly session: Pick<Storage, "getItem" | "setItem" | "removeItem">;
-  readonly remembered: Pick<Storage, "getItem" | "setItem">;
+  /** Of this tab. Functions, because there is no storage while the server renders. */
+  readonly session: () => Pick<Storage, "getItem" | "setItem" | "removeItem">;
+  /** Of this browser. */
+  readonly remembered: () => Pick<Storage, "getItem" | "setItem">;
   readonly now: () => number;
 }
 
@@ -42,13 +44,13 @@ export class Auth {
 
   /** Take up the session of this tab, or sign in as the last person. */
   async start(): Promise<void> {
-    const token = this.deps.session.getItem(TOKEN_KEY);
+    const token = this.deps.session().getItem(TOKEN_KEY);
     const claims = token === null ? undefined : readClaims(token);
     if (token !== null && claims !== undefined) {
       this.#enter(token, personOf(claims.sub, claims.roles));
       return;
     }
-    await this.signIn(this.deps.remembered.getItem(PERSON_KEY) ?? DEFAULT_PERSON);
+    await this.signIn(this.deps.remembered().getItem(PERSON_KEY) ?? DEFAULT_PERSON);
   }
 
   /** Sign in as a demo person. Ends in `signed-in` or `failed`. */
@@ -59,7 +61,7 @@ export class Auth {
     try {
       const token = await this.#fetchToken(sub);
       if (turn !== this.#turn) return;
-      this.deps.remembered.setItem(PERSON_KEY, sub);
+      this.deps.remembered().setItem(PERSON_KEY, sub);
       this.#enter(token, personOf(sub, readClaims(token)?.roles));
     } catch (error) {
       if (turn !== this.#turn) return;
@@ -80,14 +82,14 @@ export class Auth {
   }
 
   #enter(token: string, person: Person): void {
-    this.deps.session.setItem(TOKEN_KEY, token);
+    this.deps.session().setItem(TOKEN_KEY, token);
     this.state.set({ status: "signed-in", person, token });
     this.#renewLater(token, person, 0);
   }
 
   #forget(): void {
     clearTimeout(this.#timer);
-    this.deps.session.removeItem(TOKEN_KEY);
+    this.deps.session().removeItem(TOKEN_KEY);
   }
 
   #renewLater(token: string, person: Person, failures: number): void {

@@ -12,6 +12,17 @@ export function announcementOf({ phase, rows, stoppedEmpty }: Pick<SessionView, 
   const last = rows.findLast((row) => row.kind !== "reasoning");
   if (stoppedEmpty) return "Stopped";
   if (last?.kind !== "assistant" || last.text === "") return "";
-  const text = last.text.length > LONGEST ? `${last.text.slice(0, LONGEST)}…` : last.text;
+  const plain = spoken(last.text);
+  const text = plain.length > LONGEST ? `${plain.slice(0, LONGEST)}…` : plain;
   return last.stopped ? `Stopped. ${text}` : `Answer: ${text}`;
+}
+
+/** Markdown without the marks that a voice would read aloud. */
+function spoken(text: string): string {
+  return text
+    .replaceAll(/^\s*(?:#{1,6}|>|[-*+])\s+/gm, "")
+    .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1")
+    .replaceAll(/[*_`~]{1,3}/g, "")
+    .replaceAll(/\s+/g, " ")
+    .trim();
 }

@@ -225,9 +225,9 @@ export class ThreadSession {
 
   async #run(message: Outgoing, tries = 0): Promise<void> {
     const outcome = await this.#stream(async (agent) => {
-      if (!agent.messages.some(({ id }) => id === message.id)) {
-        agent.addMessage({ id: message.id, role: "user", content: message.text });
-      }
+      const place = agent.messages.findIndex(({ id }) => id === message.id);
+      if (place === -1) agent.addMessage({ id: message.id, role: "user", content: message.text });
+      else agent.setMessages(agent.messages.slice(0, place + 1));
       this.#outgoing = undefined;
       // A message while cards are open withdraws them; the client refuses to send it without saying so.
       const resume = agent.pendingInterrupts.map(({ id }) => ({ interruptId: id, status: "cancelled" as const }));
@@ -290,10 +290,12 @@ export class ThreadSession {
       return;
     }
     const answerGoesOn = failure === undefined || isAway(failure) || failure.code === "unauthorized";
-    const taken = this.#has(message.id);
-    const answered = openAnswer(buildRows(this.#rowInput())) !== undefined;
-    if (taken && answered && answerGoesOn) this.#settle();
-    else await this.#send(taken ? { id: this.deps.newId(), text: message.text } : message);
+    const rows = buildRows(this.#rowInput());
+    const newest = rows.findLast((row) => row.kind === "user");
+    const answered = openAnswer(rows) !== undefined && answerGoesOn;
+    // A message that the server has is answered anew under its id, unless the conversation went on without it.
+    if (this.#has(message.id) && (answered || newest?.id !== message.id)) this.#settle();
+    else await this.#send(message);
   }
 
   async #reattach(message: Outgoing | undefined, phase: "loading" | "reconnecting"): Promise<void> {

@@ -3,7 +3,7 @@
 import { randomUUID } from "@ag-ui/client";
 import { useCopilotKit } from "@copilotkit/react-core/v2/headless";
 import { useEffect, useState } from "react";
-import { ask } from "../api";
+import { ask, browserFetch } from "../api";
 import { failureOfThrown, type Failure } from "../errors/failure";
 import { threadStatus } from "../threads/threadApi";
 import { useStore } from "../ui/store";
@@ -33,7 +33,7 @@ export function useThreadSession(threadId: string, known: boolean, host: Session
         nextFrame: (callback) => requestAnimationFrame(callback),
         postStop: async () => {
           const path = `/api/copilotkit/agent/${RUNTIME_AGENT}/stop/${encodeURIComponent(threadId)}`;
-          await ask(fetch.bind(window), path, { method: "POST", json: {}, token: host.token() });
+          await ask(browserFetch, path, { method: "POST", json: {}, token: host.token() });
         },
         beforeRequest: () => {
           copilotkit.setHeaders(authHeaders(host.token()));
@@ -46,7 +46,7 @@ export function useThreadSession(threadId: string, known: boolean, host: Session
   useEffect(() => {
     session.start();
     const unwatch = watchThread({
-      fetchStatus: (etag) => threadStatus({ fetch: fetch.bind(window), token: host.token() }, threadId, etag),
+      fetchStatus: (etag) => threadStatus({ fetch: browserFetch, token: host.token() }, threadId, etag),
       ready: () => session.known && session.view.get().phase === "idle" && host.token() !== undefined,
       seenRunId: () => session.seenRunId,
       attach: () => {

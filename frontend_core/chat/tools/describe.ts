@@ -85,7 +85,7 @@ function isFault(name: string, result: string): boolean {
 }
 
 function isCancelled(result: string): boolean {
-  return /\bcancelled by the user\b/i.test(result);
+  return /^This call was not completed\b|\bcancelled by the user\b/i.test(result);
 }
 
 function generic(name: string): Wording {
