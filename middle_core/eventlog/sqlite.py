@@ -23,7 +23,7 @@ import uuid_utils
 from middle_core.errors import NotFound, RunIdConflict, Superseded, ThreadBusy
 from middle_core.eventlog.base import Beat, Claim, Ending, Existing, NewRun, Run, RunStatus, Started, Thread, ToolCall
 from middle_core.eventlog.lifecycle import check_run_move, check_tool_move
-from middle_core.eventlog.sqlite_file import FileLock, connect_reader, connect_writer, create_file, database_path, migrate
+from middle_core.eventlog.sqlite_file import DatabaseRefused, FileLock, connect_reader, connect_writer, create_file, database_path, migrate
 from middle_core.eventlog.sqlite_threads import Readers, T, Work, Writer
 from middle_core.eventlog.statements import load_migrations, load_statements
 from middle_core.eventlog.tail import TailBounds, Tails
@@ -52,7 +52,7 @@ class SqliteEventLog:
     async def open(cls, url: str, *, bounds: TailBounds | None = None) -> AsyncIterator[Self]:
         """The log in the file of `url` (`sqlite:///file.db`), made or migrated if need be, closed at the end.
 
-        Raises `sqlite_file.DatabaseRefused` if another process has it, or if its schema is newer.
+        Raises `sqlite_file.DatabaseRefused` if another process has it, its schema is newer, or it cannot be used at all.
         """
         path = database_path(url)
         lock, writing, reading = await asyncio.to_thread(_open, path)
@@ -222,8 +222,8 @@ class SqliteEventLog:
         try:
             head = self._tails.head(run_id)
             if head is None:
-                row = await self._read_one("last_seq", {"run_id": run_id})
-                head = 0 if row is None else row["last_seq"]
+                # Not the run's last_seq: a claim moves that before there is anything to read.
+                [(head,)] = await self._read("head", {"run_id": run_id})
             if head > after:
                 return True
             async with asyncio.timeout(within_s):
@@ -352,10 +352,14 @@ def _open(path: Path) -> tuple[FileLock, sqlite3.Connection, list[sqlite3.Connec
         connections.append(connect_writer(path))
         migrate(connections[0], load_migrations("sqlite"))
         connections += [connect_reader(path) for _ in range(_READERS)]
-    except BaseException:
+    except BaseException as error:
         for connection in connections:
             connection.close()
         lock.release()
+        if isinstance(error, sqlite3.DatabaseError):
+            raise DatabaseRefused(
+                f"{path.name} cannot be opened as a SQLite database: {error}. Restore a backup, or name another file."
+            ) from error
         raise
     return lock, connections[0], connections[1:]
 

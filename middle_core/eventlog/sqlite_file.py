@@ -44,8 +44,13 @@ class FileLock:
         self._fd = os.open(database.with_name(database.name + ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
+        except OSError as error:
             os.close(self._fd)
+            if not isinstance(error, BlockingIOError):
+                raise DatabaseRefused(
+                    f"The folder of {database.name} cannot lock files ({error.strerror}). SQLite needs a local disk: "
+                    "put the file on one, or use Postgres (MIDDLE_CORE_DATABASE_URL=postgresql://...)."
+                ) from error
             raise DatabaseRefused(
                 f"{database.name} is in use by another process. SQLite serves one replica only: "
                 "stop the other one, or give both the same Postgres (MIDDLE_CORE_DATABASE_URL=postgresql://...)."
@@ -57,9 +62,17 @@ class FileLock:
 
 
 def create_file(database: Path) -> None:
-    """Make the file and its folder if absent, readable by this user only: it holds people's conversations."""
-    database.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    os.close(os.open(database, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    """Make the file and its folder if absent, readable by this user only: it holds people's conversations.
+
+    Raises `DatabaseRefused` where that is not possible.
+    """
+    try:
+        database.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        os.close(os.open(database, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    except OSError as error:
+        raise DatabaseRefused(
+            f"{database.name} cannot be made or written: {error.strerror}. Set MIDDLE_CORE_DATA_DIR or MIDDLE_CORE_DATABASE_URL to a place this user may write."
+        ) from error
 
 
 def connect_writer(database: Path) -> sqlite3.Connection:

@@ -17,7 +17,7 @@ from operator import attrgetter
 from middle_core.events import Record, RunId
 
 _OVERHEAD = 256
-"""Bytes that a record costs beside its data, roughly."""
+"""Bytes that a record costs beside its data, and a tail beside its records, roughly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +59,7 @@ class Tails:
             tail = self._tails.get(run_id)
             if tail is None:
                 tail = self._tails[run_id] = _Tail(floor=floor, head=floor)
+                self._grow(tail, _OVERHEAD)
             self._tails.move_to_end(run_id)
             tail.records.extend(records)
             tail.head = records[-1].seq

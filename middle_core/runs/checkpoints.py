@@ -26,6 +26,7 @@ from langgraph.checkpoint.base import (
     ChannelVersions,
     Checkpoint,
     CheckpointMetadata,
+    CheckpointTuple,
     get_checkpoint_metadata,
 )
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
@@ -48,6 +49,8 @@ INTO writes (thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, idx, c
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _PUT_WRITES: Final = "INSERT OR IGNORE" + _WRITES
 _PUT_SPECIAL_WRITES: Final = "INSERT OR REPLACE" + _WRITES
+_PAGE: Final = 20
+"""Checkpoints read at once: each holds the whole conversation."""
 _DELETE: Final = ("DELETE FROM checkpoints WHERE thread_id = ?", "DELETE FROM writes WHERE thread_id = ?")
 
 
@@ -69,11 +72,35 @@ async def open_saver(log: EventLog) -> AsyncIterator[BaseCheckpointSaver[str]]:
 
 
 class FencedSqliteSaver(AsyncSqliteSaver):
-    """LangGraph's SQLite saver (langgraph-checkpoint-sqlite 3.1) with its three writes replaced."""
+    """LangGraph's SQLite saver (langgraph-checkpoint-sqlite 3.1) with its three writes replaced, and its listing paged."""
 
     def __init__(self, connection: aiosqlite.Connection, log: SqliteEventLog) -> None:
         super().__init__(connection)
         self._log = log
+
+    async def alist(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,  # noqa: A002 - LangGraph's name
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[CheckpointTuple]:
+        """Checkpoints, newest first, a page at a time.
+
+        LangGraph's own holds the connection's lock while its caller looks at a row: a slow caller stalls every
+        thread's reads, and one that reads within its loop waits for itself.
+        """
+        while limit is None or limit > 0:
+            size = _PAGE if limit is None else min(_PAGE, limit)
+            rows = super().alist(config, filter=filter, before=before, limit=size)
+            page = [found async for found in rows]
+            for found in page:
+                yield found
+            if len(page) < size:
+                return
+            before = page[-1].config
+            limit = None if limit is None else limit - size
 
     async def aput(
         self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, new_versions: ChannelVersions

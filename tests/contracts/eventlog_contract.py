@@ -436,6 +436,15 @@ class EventLogContract:
         started = await start(log)
         assert await log.changed(started.run.run_id, after=0, within_s=30)
 
+    async def test_a_claim_alone_is_nothing_to_read(self, tmp_path: Path) -> None:
+        async with self.open(tmp_path) as log:
+            started = await start(log)
+        async with self.open(tmp_path) as log:
+            claim = await log.claim(started.run.run_id, replica="replica-2", lease_s=15)
+            assert not await log.changed(claim.run_id, after=1, within_s=0.01)
+            await log.append(claim, [text("a")])
+            assert await log.changed(claim.run_id, after=1, within_s=30)
+
     async def test_changed_gives_up_in_time(self, log: EventLog) -> None:
         started = await start(log)
         assert not await log.changed(started.run.run_id, after=1, within_s=0.01)

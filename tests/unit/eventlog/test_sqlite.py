@@ -72,6 +72,14 @@ async def test_a_newer_schema_is_refused_and_nothing_stays_open(tmp_path: Path) 
             await SqliteEventLog.open(url).__aenter__()
 
 
+async def test_what_cannot_be_used_is_refused_in_words(tmp_path: Path) -> None:
+    (tmp_path / "text.db").write_text("this is no database, and it is long enough to look like one " * 40)
+    (tmp_path / "folder.db").mkdir()
+    for name, words in [("text.db", "cannot be opened"), ("folder.db", "cannot be made"), ("text.db/log.db", "cannot be made")]:
+        with pytest.raises(DatabaseRefused, match=words):
+            await SqliteEventLog.open(f"sqlite:///{tmp_path}/{name}").__aenter__()
+
+
 @pytest.mark.parametrize("url", ["sqlite://", "sqlite:///", "sqlite:///:memory:", "postgresql://h/db", "log.db", "sqlite:///a.db?x=1"])
 def test_what_is_no_file_is_refused_with_an_example(url: str) -> None:
     with pytest.raises(DatabaseRefused, match=r"sqlite:///folder/file\.db"):

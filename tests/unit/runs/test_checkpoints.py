@@ -290,6 +290,21 @@ async def test_graphs_and_appends_never_lock_each_other_out(log: SqliteEventLog,
         assert len(await log.read(run.run.run_id, after=0, limit=1000)) == 101
 
 
+async def test_a_caller_may_read_and_write_while_it_lists(saver: BaseCheckpointSaver[str], run: Started) -> None:
+    CLAIM.set(run.claim)
+    config: RunnableConfig = {"configurable": {"thread_id": run.claim.thread_id, "checkpoint_ns": ""}}
+    written = [(await saver.aput(config, empty_checkpoint(), {"step": step}, {}))["configurable"]["checkpoint_id"] for step in range(45)]
+    seen = []
+    async with asyncio.timeout(10):
+        async for found in saver.alist(config):
+            assert await saver.aget_tuple(found.config) == found
+            seen.append(found.config["configurable"]["checkpoint_id"])
+    assert seen == written[::-1]
+    for limit in (0, 1, 20, 21, 40, 45, 100):
+        assert len([found async for found in saver.alist(config, limit=limit)]) == min(limit, 45)
+    assert [found.metadata async for found in saver.alist(config, filter={"step": 7})] == [{"step": 7}]
+
+
 async def test_deleting_the_thread_deletes_its_checkpoints(log: SqliteEventLog, saver: BaseCheckpointSaver[str], run: Started) -> None:
     graph, other = graph_of(says("answer"), saver), await start(log)
     async with asyncio.TaskGroup() as group:

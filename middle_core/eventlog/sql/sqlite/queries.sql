@@ -205,9 +205,9 @@ WHERE run_id = :run_id AND seq > :after
 ORDER BY seq
 LIMIT :limit;
 
--- name: last_seq
-SELECT last_seq
-FROM runs
+-- name: head
+SELECT COALESCE(MAX(seq), 0) AS seq
+FROM run_events
 WHERE run_id = :run_id;
 
 -- name: get_tool_call
