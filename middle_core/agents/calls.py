@@ -5,12 +5,16 @@ Pure functions over LangChain messages. It runs nothing and knows no tool.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, ToolMessage
 from langchain_core.messages.tool import ToolCall
+
+CUT_OFF = frozenset({"length", "max_tokens"})
+"""How OpenAI's, Anthropic's and Google's interfaces say that an answer was cut off."""
 
 NAMELESS = "unnamed_tool"
 NOT_FINISHED = "This call was not finished: there is no result."
@@ -20,7 +24,8 @@ NOT_FINISHED = "This call was not finished: there is no result."
 class Call:
     """One tool call of an assistant message.
 
-    args: an object, or None where the model wrote something else (`raw` is what it wrote).
+    args: an object, or None where the model wrote something else (`raw` is what it wrote) or was cut off while it
+    wrote: LangChain completes what is missing, and a completed call may mean something else.
     key: unique in the thread, also where a provider uses an id again; the ledger and the result's id use it.
     """
 
@@ -98,6 +103,8 @@ def _calls(message: AIMessage, used: frozenset[str]) -> list[Call]:
     found: list[Call] = []
     seen: set[str] = set()
     asked: list[tuple[str | None, str, dict[str, Any] | None, str]] = [(c.get("id"), c["name"], c["args"], "") for c in message.tool_calls]
+    if _cut_off(message):
+        asked = [(given, name, None, json.dumps(args, default=str)) for given, name, args, _ in asked]
     asked += [(c.get("id"), c.get("name") or "", None, c.get("args") or "") for c in message.invalid_tool_calls]
     for index, (given, name, args, raw) in enumerate(asked):
         call_id = given or f"{message.id}:{index}"
@@ -107,3 +114,9 @@ def _calls(message: AIMessage, used: frozenset[str]) -> list[Call]:
         key = f"{call_id}@{message.id}" if call_id in used else call_id
         found.append(Call(id=call_id, name=name, args=args, raw=raw, key=key))
     return found
+
+
+def _cut_off(message: AIMessage) -> bool:
+    """Whether the model reached its limit of tokens within the message."""
+    said = message.response_metadata
+    return str(said.get("finish_reason") or said.get("stop_reason") or "").lower() in CUT_OFF

@@ -73,7 +73,7 @@ class GuardedTool:
     def fault(self, call: Call) -> str | None:
         """What is wrong with the arguments, in words for the model; None if they are fine."""
         if call.args is None:
-            return f"{_not_run(call)} They are not a JSON object.{self._expected()}"
+            return f"{_not_run(call)} They are not a complete JSON object.{self._expected()}"
         if self._schema is None:  # a JSON schema: the tool checks it itself
             return None
         try:
@@ -226,7 +226,7 @@ def tool_result(call: Call, text: str, *, error: bool = False, artifact: Any = N
     """The tool message of the call. Its id follows from the call, so that a second one replaces the first."""
     return ToolMessage(
         content=text,
-        id=f"result-{call.key}",
+        id=f"{call.key}-result",
         tool_call_id=call.id,
         name=call.name,
         status="error" if error else "success",

@@ -17,6 +17,7 @@ from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.graph import START, StateGraph
 
+from middle_core.agents.answer import answer
 from middle_core.agents.calls import for_model
 from middle_core.agents.dispatch import add_tools
 from middle_core.agents.frontend import frontend_tools, readables
@@ -48,7 +49,7 @@ def graph(model: BaseChatModel, tools: Sequence[BaseTool]) -> StateGraph[State, 
         enough = rounds_so_far(state["messages"]) >= MAX_ROUNDS
         prompt = system_prompt(readables(state), answer_now=enough)
         able = model if enough else model.bind_tools([*schemas, *frontend_tools(state, shadowed_by=names)])
-        return {"messages": [await able.ainvoke([SystemMessage(prompt), *for_model(state["messages"])])]}
+        return {"messages": [await answer(able, [SystemMessage(prompt), *for_model(state["messages"])])]}
 
     made = StateGraph(State)
     made.add_node("agent", agent)

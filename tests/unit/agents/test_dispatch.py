@@ -273,6 +273,11 @@ class Ticket(BaseModel):
             AIMessage("", invalid_tool_calls=[{"id": None, "name": None, "args": None, "error": None, "type": "invalid_tool_call"}]),
             ["There is no tool"],
         ),
+        (calls(("c0", "file", {"ticket": {"title": "cu", "level": 1}}), response_metadata={"finish_reason": "length"}), ["complete JSON"]),
+        (
+            calls(("c0", "file", {"ticket": {"title": "cu", "level": 1}}), response_metadata={"stop_reason": "max_tokens"}),
+            ["complete JSON"],
+        ),
         (calls(("c0", "format_disk", {})), ["There is no tool 'format_disk'", "file"]),
     ],
 )
@@ -426,7 +431,7 @@ async def test_a_command_updates_the_state_and_its_message_is_in_our_form(ledger
 
     state = await graph_of([paint, quietly], calls(("c0", "paint", {})), calls(("c1", "quietly", {})), state=State).ainvoke(human(), CONFIG)
     assert state["colour"] == "blue"
-    assert (results(state)["c0"].id, results(state)["c0"].content) == ("result-c0", "painted")
+    assert (results(state)["c0"].id, results(state)["c0"].content) == ("c0-result", "painted")
     assert results(state)["c1"].content == "Done."
     assert ledger.lines["c0"] == LedgerLine("paint", "done", "painted")
 
@@ -458,7 +463,7 @@ async def test_a_huge_result_is_cut_with_a_note_and_events_carry_the_same_messag
     found = results((await graph.aget_state(CONFIG)).values)["c0"]
     assert len(found.content) <= 40_000
     assert "[Cut off: this is the start of 1,003,001 characters.]" in found.content
-    assert [(e["data"]["output"].id, e["data"]["output"].content) for e in events] == [("result-c0", found.content)]
+    assert [(e["data"]["output"].id, e["data"]["output"].content) for e in events] == [("c0-result", found.content)]
 
 
 async def test_a_second_run_of_a_call_cannot_double_its_message() -> None:
