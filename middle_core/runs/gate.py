@@ -154,7 +154,7 @@ class Gate:
         elif name in self._ALONE:
             yield from self._ALONE[name](self, event)
         elif name not in TERMINAL and name != T.RUN_STARTED:
-            self.repairs["raw_dropped" if name == "RAW" else "unknown_type_dropped"] += 1
+            self._count("raw_dropped" if name == "RAW" else "unknown_type_dropped")
 
     def _move(self, move: Move, kind: Kind, event: Mapping[str, Any]) -> Iterator[Event]:
         source_id = self._source_id(move, kind, event)
@@ -167,18 +167,18 @@ class Gate:
             state = State.ENDED if kind is not STEP and self._names.newest(kind, source_id) is not None else State.ABSENT
         act = EXCEPTIONS.get((kind, move, state)) or RULES[move, state]
         if act is Act.DROP or act is Act.NEST:
-            self.repairs[f"{kind.name}_{move.value}_{state.value}"] += 1
+            self._count(f"{kind.name}_{move.value}_{state.value}")
             if act is Act.NEST and thing is not None:
                 thing.depth += 1
             return
         if act is Act.RESTART and thing is not None:
-            self.repairs[f"{kind.name}_restarted"] += 1
+            self._count(f"{kind.name}_restarted")
             yield from self._end(thing)
         if thing is None or act is Act.RESTART:
             if move is Move.PART and not delta and not event.get("toolCallName"):
-                self.repairs["empty_delta"] += 1
+                self._count("empty_delta")
                 return
-            self.repairs[f"{kind.name}_opened"] += move is not Move.START
+            self._count(f"{kind.name}_opened", move is not Move.START)
             yield from self._start(kind, source_id, event)
             thing = self._open[kind, source_id]
         if move is Move.PART:
@@ -202,6 +202,7 @@ class Gate:
         if kind is THOUGHT and not self._all(REASONING):
             yield from self._start(REASONING, source_id, {})
             self._open[REASONING, source_id].ours = True
+            self._count("reasoning_opened")
         more: Event = {}
         if kind is TEXT:
             role, name = event.get("role"), event.get("name")
@@ -214,7 +215,7 @@ class Gate:
         elif kind is THOUGHT:
             more["role"] = "reasoning"
         our_id = self._names.open(kind, source_id, carries_calls=more.get("role") == "assistant")
-        self.repairs["renamed"] += our_id != source_id
+        self._count("renamed", our_id != source_id)
         thing = self._open[kind, source_id] = _Open(kind, source_id, our_id)
         if kind is TEXT:
             self._texts[source_id] = thing
@@ -232,7 +233,7 @@ class Gate:
         if delta and "\ud800" <= delta[-1] <= "\udbff":
             thing.half, delta = delta[-1], delta[:-1]
         if not delta:
-            self.repairs["empty_delta"] += not thing.half
+            self._count("empty_delta", not thing.half)
             return
         delta = text(delta)
         thing.filled = True
@@ -241,7 +242,7 @@ class Gate:
         pieces = [delta]
         if len(delta) >= self._surely_fits:
             pieces = list(json_pieces(delta, self._max - json_size(frame) - len(',"delta":')))
-            self.repairs["split"] += len(pieces) > 1
+            self._count("split", len(pieces) > 1)
         for piece in pieces:
             yield frame | {"delta": piece}
 
@@ -250,7 +251,7 @@ class Gate:
             # Reasoning messages stand inside a block: none outlives the last one.
             thing.ours = False
             for thought in reversed(self._all(THOUGHT)):
-                self.repairs["thought_closed"] += 1
+                self._count("thought_closed")
                 yield from self._end(thought)
         if thing.half:
             thing.half = ""
@@ -266,10 +267,14 @@ class Gate:
     def _all(self, kind: Kind) -> list[_Open]:
         return [one for one in self._open.values() if one.kind is kind]
 
+    def _count(self, repair: str, happened: bool = True) -> None:
+        if happened:
+            self.repairs[repair] += 1
+
     def _close_all(self) -> Iterator[Event]:
         while self._open:
             thing = next(reversed(self._open.values()))
-            self.repairs[f"{thing.kind.name}_closed"] += 1
+            self._count(f"{thing.kind.name}_closed")
             yield from self._end(thing)
 
     # Events that stand alone ----------------------------------------------------------------------------
@@ -279,18 +284,18 @@ class Gate:
         waiting = self._unanswered.get(source_id)
         our_call = waiting[0] if waiting else self._names.answered(source_id)
         if our_call in self._answered:
-            self.repairs["result_again"] += 1
+            self._count("result_again")
             return
         wanted = event.get("messageId")
         wanted = (_string(event, "messageId", wanted) if wanted is not None else "") or f"result-{our_call}"
         for call in [one for one in self._all(CALL) if one.id == our_call]:
-            self.repairs["call_closed"] += 1
+            self._count("call_closed")
             yield from self._end(call)
         if waiting:
             del waiting[0]
         self._answered.add(our_call)
         our_id = self._names.take(MESSAGE, wanted)
-        self.repairs["renamed"] += our_id != wanted
+        self._count("renamed", our_id != wanted)
         frame: Event = {"type": T.TOOL_CALL_RESULT.value, "messageId": our_id, "toolCallId": our_call, "role": "tool"}
         frame |= self._metadata(event)
         yield frame | {"content": self._content(event.get("content"), self._max - json_size(frame) - len(',"content":'))}
@@ -300,17 +305,17 @@ class Gate:
         try:
             whole = content_text(content, budget=16 * room)
         except TooBig:
-            self.repairs["result_cut"] += 1
+            self._count("result_cut")
             return "[The result is much larger than one event may carry; it was left out.]"
         if json_size(whole) <= room:
             return whole
-        self.repairs["result_cut"] += 1
+        self._count("result_cut")
         note = f"\n[Cut here: the result has {len(whole)} characters, more than one event may carry.]"
         return next(json_pieces(whole, room - len(note) - 8)) + note
 
     def _state_snapshot(self, event: Mapping[str, Any]) -> Iterator[Event]:
         if event.get("snapshot") is None:
-            self.repairs["empty_snapshot"] += 1
+            self._count("empty_snapshot")
             return
         self._state_lost = False
         yield from self._whole(event, T.STATE_SNAPSHOT, "snapshot")
@@ -320,7 +325,7 @@ class Gate:
             raise Malformed(f"STATE_DELTA.delta is a {type(event.get('delta')).__name__}, not a list")
         if self._state_lost or not event["delta"] or not all(map(_is_patch, event["delta"])):
             # After an omitted snapshot or delta a patch would be applied to the wrong document.
-            self.repairs["state_delta_dropped"] += 1
+            self._count("state_delta_dropped")
             return
         yield from self._whole(event, T.STATE_DELTA, "delta")
 
@@ -336,7 +341,7 @@ class Gate:
                 yield self._omitted(T.MESSAGES_SNAPSHOT, None)
                 return
             if plain is None:
-                self.repairs["message_dropped"] += 1
+                self._count("message_dropped")
             else:
                 kept[plain["id"]] = plain
         yield from self._fitting({"type": T.MESSAGES_SNAPSHOT.value, "messages": list(kept.values())} | self._metadata(event))
@@ -348,7 +353,7 @@ class Gate:
         fields: Event = {"messageId": our_id, "activityType": _string(event, "activityType", event.get("activityType"))[:_MAX_NAME]}
         if name is T.ACTIVITY_DELTA:
             if not isinstance(event.get("patch"), list) or not all(map(_is_patch, event["patch"])):
-                self.repairs["activity_delta_dropped"] += 1
+                self._count("activity_delta_dropped")
                 return
             yield from self._whole(event, name, "patch", fields)
             return
@@ -361,7 +366,7 @@ class Gate:
     def _encrypted(self, event: Mapping[str, Any]) -> Iterator[Event]:
         subtype, entity = event.get("subtype"), _string(event, "entityId", event.get("entityId"))
         if subtype not in ("tool-call", "message"):
-            self.repairs["encrypted_value_dropped"] += 1
+            self._count("encrypted_value_dropped")
             return
         kinds = (CALL,) if subtype == "tool-call" else (THOUGHT, TEXT)
         ours = next((ours for kind in kinds if (ours := self._names.newest(kind, entity)) is not None), entity)
@@ -397,7 +402,7 @@ class Gate:
         except TooBig:
             plain = None
         if plain is None or json_size(plain) > self._max // 8:
-            self.repairs["metadata_dropped"] += 1
+            self._count("metadata_dropped")
             return {}
         return {"metadata": plain}
 
@@ -405,7 +410,7 @@ class Gate:
         yield event if json_size(event) <= self._max else self._omitted(T(event["type"]), event.get("name"))
 
     def _omitted(self, name: T, label: str | None) -> Event:
-        self.repairs["omitted"] += 1
+        self._count("omitted")
         if name in (T.STATE_SNAPSHOT, T.STATE_DELTA):
             self._state_lost = True
         return custom(Custom.OMITTED, type=name.value, label=label, maxBytes=self._max)
