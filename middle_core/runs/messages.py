@@ -31,10 +31,12 @@ def wire_message(message: object, *, budget: int) -> Event | None:
 
     Raises `jsonable.TooBig` where the message cannot fit `budget` characters of JSON.
     """
-    if not isinstance(message, Mapping) or not isinstance(message.get("id"), str) or message.get("role") not in _STRINGS:
+    if not isinstance(message, Mapping) or not isinstance(message.get("id"), str):
         return None
-    role = str(message["role"])
-    plain: Event = {"id": text(message["id"]), "role": role}
+    role = message.get("role")
+    if not isinstance(role, str) or role not in _STRINGS:
+        return None
+    plain: Event = {"id": text(message["id"]), "role": str(role)}
     plain |= {key: text(message[key]) for key in _STRINGS[role] if isinstance(message.get(key), str)}
     if role in _REQUIRED and _REQUIRED[role] not in plain:
         return None
@@ -70,7 +72,9 @@ def _call(call: object, budget: int) -> Event | None:
 
 
 def _is_parts(content: Any) -> bool:
-    return isinstance(content, list) and all(isinstance(part, Mapping) and part.get("type") in _PARTS for part in content)
+    return isinstance(content, list) and all(
+        isinstance(part, Mapping) and isinstance(part.get("type"), str) and part["type"] in _PARTS for part in content
+    )
 
 
 def _without_nulls(value: Any) -> Any:
