@@ -13,7 +13,7 @@ import socket
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from html.parser import HTMLParser
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from typing import Final, TypeAlias
 
 import httpx
@@ -26,6 +26,8 @@ TEXT_TYPES: Final = frozenset({"text/html", "application/xhtml+xml", "text/plain
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 AZURE_PLATFORM: Final = IPv4Address("168.63.129.16")
 """Public by number, but answered by the platform inside every Azure network."""
+GLOBAL_UNICAST: Final = IPv6Network("2000::/3")
+"""RFC 4291: what IPv6 has of the internet; Python's `is_global` also allows the old site-local range."""
 
 
 class FetchRefused(Exception):
@@ -45,7 +47,7 @@ def is_public(address: IpAddress) -> bool:
     """Whether an address is out on the internet; those that embed another address (mapped, 6to4, Teredo, NAT64) are not."""
     if address.is_reserved or address.is_multicast or not address.is_global or address == AZURE_PLATFORM:
         return False
-    return isinstance(address, IPv4Address) or not (address.sixtofour or address.teredo or address.ipv4_mapped)
+    return isinstance(address, IPv4Address) or (address in GLOBAL_UNICAST and not (address.sixtofour or address.teredo))
 
 
 async def resolve_host(host: str, port: int) -> list[str]:

@@ -31,20 +31,27 @@ class Ingest:
         self._library = library
         self._fetch = fetch
         self._pace_s = pace_s
-        self._waiting: asyncio.Queue[tuple[str, IngestRequest]] = asyncio.Queue(MAX_WAITING)
+        self._waiting: asyncio.Queue[tuple[str, IngestRequest]] = asyncio.Queue()
+        self._places = MAX_WAITING
 
     async def submit(self, owner: str, request: IngestRequest) -> Job:
         """Queue a request; the job can be followed. Raises `RateLimited` while the queue is full."""
-        if self._waiting.full():
+        if not self._places:
             raise RateLimited("Too many sources are being added. Try again in a moment.", retry_after=max(1.0, self._pace_s * 4))
-        job = await asyncio.to_thread(self._library.start_job, owner)
-        await self._waiting.put((job.id, request))
+        self._places -= 1  # taken before the first await, or those who come together would all see a free one
+        try:
+            job = await asyncio.to_thread(self._library.start_job, owner)
+        except BaseException:
+            self._places += 1
+            raise
+        self._waiting.put_nowait((job.id, request))
         return job
 
     async def run(self) -> None:
         """Work until cancelled."""
         while True:
             job_id, request = await self._waiting.get()
+            self._places += 1
             try:
                 await self._work(job_id, request)
             except FetchRefused as refused:

@@ -79,7 +79,8 @@ class Library:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._db.close()
+        with self._lock:  # a thread whose task was cancelled may still be inside; closing under it would crash the process
+            self._db.close()
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
