@@ -5,7 +5,6 @@ Pure functions over LangChain messages. It runs nothing and knows no tool.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +15,11 @@ from langchain_core.messages.tool import ToolCall
 CUT_OFF = frozenset({"length", "max_tokens"})
 """How OpenAI's, Anthropic's and Google's interfaces say that an answer was cut off."""
 
+MAX_CALLS = 32
+"""Calls of one message that are run; a model that asks for more asks again."""
+
+ONCE_TOO_OFTEN = f"These are more calls than fit into one message: only the first {MAX_CALLS} were run. Ask for the rest again."
+CUT_SHORT = "The message with this call reached the limit of its length, so the call may not be complete. Nothing was run. Be shorter."
 NAMELESS = "unnamed_tool"
 NOT_FINISHED = "This call was not finished: there is no result."
 
@@ -24,9 +28,9 @@ NOT_FINISHED = "This call was not finished: there is no result."
 class Call:
     """One tool call of an assistant message.
 
-    args: an object, or None where the model wrote something else (`raw` is what it wrote) or was cut off while it
-    wrote: LangChain completes what is missing, and a completed call may mean something else.
+    args: an object, or None where the model wrote something else; `raw` is what it wrote.
     key: unique in the thread, also where a provider uses an id again; the ledger and the result's id use it.
+    refused: why the call is not to be run whatever its arguments are; empty if it may run.
     """
 
     id: str
@@ -34,6 +38,7 @@ class Call:
     args: dict[str, Any] | None
     raw: str
     key: str
+    refused: str = ""
 
 
 def last_calls(messages: Sequence[BaseMessage]) -> list[Call]:
@@ -103,8 +108,6 @@ def _calls(message: AIMessage, used: frozenset[str]) -> list[Call]:
     found: list[Call] = []
     seen: set[str] = set()
     asked: list[tuple[str | None, str, dict[str, Any] | None, str]] = [(c.get("id"), c["name"], c["args"], "") for c in message.tool_calls]
-    if _cut_off(message):
-        asked = [(given, name, None, json.dumps(args, default=str)) for given, name, args, _ in asked]
     asked += [(c.get("id"), c.get("name") or "", None, c.get("args") or "") for c in message.invalid_tool_calls]
     for index, (given, name, args, raw) in enumerate(asked):
         call_id = given or f"{message.id}:{index}"
@@ -112,11 +115,15 @@ def _calls(message: AIMessage, used: frozenset[str]) -> list[Call]:
             continue  # a second call under one id could not be answered on its own
         seen.add(call_id)
         key = f"{call_id}@{message.id}" if call_id in used else call_id
-        found.append(Call(id=call_id, name=name, args=args, raw=raw, key=key))
+        refused = ONCE_TOO_OFTEN if len(found) >= MAX_CALLS else CUT_SHORT if _cut_off(message) else ""
+        found.append(Call(id=call_id, name=name, args=args, raw=raw, key=key, refused=refused))
     return found
 
 
 def _cut_off(message: AIMessage) -> bool:
-    """Whether the model reached its limit of tokens within the message."""
+    """Whether the model reached its limit of tokens within the message.
+
+    LangChain completes the arguments of a call that was cut off, and a completed call may mean something else.
+    """
     said = message.response_metadata
     return str(said.get("finish_reason") or said.get("stop_reason") or "").lower() in CUT_OFF

@@ -29,7 +29,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from langchain_core.messages import ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import get_async_callback_manager_for_config
 from langchain_core.tools import BaseTool
@@ -37,8 +36,8 @@ from langgraph.graph import END, StateGraph
 from langgraph.prebuilt.tool_node import ToolInvocationError
 from langgraph.types import Send
 
-from middle_core.agents.calls import Call, last_calls, open_calls
-from middle_core.agents.frontend import frontend_tool_names
+from middle_core.agents.calls import Call, open_calls
+from middle_core.agents.frontend import frontend_tool_names, part
 from middle_core.agents.guard import GuardedTool, fault_words, tool_result
 from middle_core.agents.threads import ToolThreads
 from middle_core.agents.tool_text import MAX_RESULT_CHARS, bounded, storable
@@ -62,7 +61,7 @@ def route_tools(tools: Sequence[BaseTool], *, node: str = "tools") -> Callable[[
 
     def route(state: Any) -> list[Send] | str:
         client = frontend_tool_names(state) - server
-        return [Send(node, asdict(call)) for call in open_calls(state["messages"]) if call.name not in client] or END
+        return [Send(node, asdict(call)) for call in open_calls(part(state, "messages")) if call.name not in client] or END
 
     return route
 
@@ -76,9 +75,7 @@ def after_tools(tools: Sequence[BaseTool], *, agent: str = "agent") -> Callable[
 
     def back(state: Any) -> str:
         client = frontend_tool_names(state) - server
-        answered = {m.tool_call_id for m in state["messages"] if isinstance(m, ToolMessage)}
-        waiting = any(c.name in client and c.id not in answered for c in last_calls(state["messages"]))
-        return END if waiting else agent
+        return END if any(call.name in client for call in open_calls(part(state, "messages"))) else agent
 
     return back
 

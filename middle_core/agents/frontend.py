@@ -33,7 +33,12 @@ class FrontendState(MessagesState):
     copilotkit: NotRequired[Frontend]
 
 
-def frontend_tools(state: Mapping[str, Any], *, shadowed_by: Collection[str] = ()) -> list[dict[str, Any]]:
+def part(state: Any, key: str) -> Any:
+    """A part of a graph's state, which may be a mapping, a dataclass or a pydantic model; None if it is not there."""
+    return state.get(key) if isinstance(state, Mapping) else getattr(state, key, None)
+
+
+def frontend_tools(state: Any, *, shadowed_by: Collection[str] = ()) -> list[dict[str, Any]]:
     """The browser's tools in the form `bind_tools` takes; none that has the name of a server tool."""
     tools: dict[str, dict[str, Any]] = {}
     for action in _items(state, "actions"):
@@ -48,12 +53,12 @@ def frontend_tools(state: Mapping[str, Any], *, shadowed_by: Collection[str] = (
     return list(tools.values())
 
 
-def frontend_tool_names(state: Mapping[str, Any]) -> frozenset[str]:
+def frontend_tool_names(state: Any) -> frozenset[str]:
     """The names of the tools that the browser runs."""
     return frozenset(tool["function"]["name"] for tool in frontend_tools(state))
 
 
-def readables(state: Mapping[str, Any]) -> str:
+def readables(state: Any) -> str:
     """What the page makes readable, one JSON object a line; empty if nothing. No line can close a tag around it."""
     lines: list[str] = []
     room = MAX_READABLES_CHARS
@@ -68,7 +73,7 @@ def readables(state: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _items(state: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
-    brought = state.get("copilotkit")
+def _items(state: Any, key: str) -> list[dict[str, Any]]:
+    brought = part(state, "copilotkit")
     items = brought.get(key) if isinstance(brought, Mapping) else None
     return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []

@@ -71,7 +71,9 @@ class GuardedTool:
         self._node = ToolNode([self._guarded(tool, threads)], handle_tool_errors=False)
 
     def fault(self, call: Call) -> str | None:
-        """What is wrong with the arguments, in words for the model; None if they are fine."""
+        """Why the call is not to be run, in words for the model; None if it may run."""
+        if call.refused:
+            return call.refused
         if call.args is None:
             return f"{_not_run(call)} They are not a complete JSON object.{self._expected()}"
         if self._schema is None:  # a JSON schema: the tool checks it itself

@@ -5,29 +5,34 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
 from langchain_core.callbacks import dispatch_custom_event
-from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 from langchain_core.tools import InjectedToolCallId, Tool, ToolException, tool
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph import END, START, StateGraph
+from langgraph.graph.message import add_messages
 from langgraph.prebuilt import InjectedState
 from langgraph.types import Command, Send, interrupt
 from pydantic import BaseModel, Field
 
-from middle_core.agents.dispatch import route_tools, tools_node
+from middle_core.agents.calls import MAX_CALLS, ONCE_TOO_OFTEN
+from middle_core.agents.dispatch import add_tools, route_tools, tools_node
 from middle_core.agents.frontend import FrontendState
 from middle_core.agents.guard import UNKNOWN_OUTCOME, FailRun, repeatable
 from middle_core.agents.threads import stop_requested
 from middle_core.errors import BackendUnavailable, Superseded
+from middle_core.eventlog.sqlite import SqliteEventLog
 from middle_core.ledger import LEDGER, LedgerLine
+from middle_core.runs.engine import LogLedger
+from tests.contracts.eventlog_contract import start
 from tests.fakes.ledger import MemoryLedger
 from tests.unit.agents.graphs import CONFIG, calls, graph_of, human, results
 
@@ -51,9 +56,33 @@ async def saver_of(kind: str, folder: Path) -> AsyncIterator[BaseCheckpointSaver
             yield saver
 
 
+@asynccontextmanager
+async def ledger_of(kind: str, folder: Path) -> AsyncIterator[Callable[[], Awaitable[dict[str, str]]]]:
+    """Set the ledger; yields a function that tells the status of each call."""
+    ledger = MemoryLedger()
+
+    async def in_memory() -> dict[str, str]:
+        return {key: line.status for key, line in ledger.lines.items()}
+
+    if kind != "in the log":
+        token = LEDGER.set(ledger if kind == "in memory" else None)
+        yield in_memory
+        LEDGER.reset(token)
+        return
+    async with SqliteEventLog.open(f"sqlite:///{folder / 'log.sqlite'}") as log:
+        started = await start(log)
+
+        async def in_the_log() -> dict[str, str]:
+            return {call.tool_call_id: call.status for call in await log.tool_calls(started.claim.thread_id)}
+
+        token = LEDGER.set(LogLedger(log, started.claim))
+        yield in_the_log
+        LEDGER.reset(token)
+
+
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])
-@pytest.mark.parametrize("with_ledger", [True, False])
-async def test_a_mail_is_sent_once_while_its_neighbours_are_approved_one_by_one(kind: str, with_ledger: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize("remembers", ["in the log", "in memory", "not at all"])
+async def test_a_mail_is_sent_once_while_its_neighbours_are_approved_one_by_one(kind: str, remembers: str, tmp_path: Path) -> None:
     ran: list[Any] = []
 
     @tool
@@ -69,15 +98,13 @@ async def test_a_mail_is_sent_once_while_its_neighbours_are_approved_one_by_one(
         ran.append((name, answer))
         return f"deleted {name}: {answer}"
 
-    ledger = MemoryLedger()
-    token = LEDGER.set(ledger if with_ledger else None)
     asked = calls(
         ("c0", "send_mail", {"to": "bob"}),
         ("c1", "delete", {"name": "X"}),
         ("c2", "delete", {"name": "Y"}),
         ("c3", "delete", {"name": "Z"}),
     )
-    async with saver_of(kind, tmp_path) as saver:
+    async with saver_of(kind, tmp_path) as saver, ledger_of(remembers, tmp_path) as lines:
         graph = graph_of([send_mail, delete], asked, saver=saver)
         await graph.ainvoke(human(), CONFIG)
         for answer in (False, "", {"ok": 1}):  # falsy answers arrive as they are
@@ -86,12 +113,10 @@ async def test_a_mail_is_sent_once_while_its_neighbours_are_approved_one_by_one(
             name = min(pending)
             await graph.ainvoke(Command(resume={pending[name]: answer}), CONFIG)
         values = (await graph.aget_state(CONFIG)).values
-    LEDGER.reset(token)
+        assert await lines() == ({} if remembers == "not at all" else dict.fromkeys(["c0", "c1", "c2", "c3"], "done"))
     assert ran == [("mail", "bob"), ("X", False), ("Y", ""), ("Z", {"ok": 1})]
     assert [results(values)[c].content for c in ("c0", "c1", "c2")] == ["sent", "deleted X: False", "deleted Y: "]
     assert values["messages"][-1].content == "the end"
-    if with_ledger:
-        assert {key: line.status for key, line in ledger.lines.items()} == dict.fromkeys(["c0", "c1", "c2", "c3"], "done")
 
 
 async def test_what_a_finished_call_gave_is_returned_and_the_tool_not_run_again(ledger: MemoryLedger) -> None:
@@ -273,10 +298,13 @@ class Ticket(BaseModel):
             AIMessage("", invalid_tool_calls=[{"id": None, "name": None, "args": None, "error": None, "type": "invalid_tool_call"}]),
             ["There is no tool"],
         ),
-        (calls(("c0", "file", {"ticket": {"title": "cu", "level": 1}}), response_metadata={"finish_reason": "length"}), ["complete JSON"]),
+        (
+            calls(("c0", "file", {"ticket": {"title": "cu", "level": 1}}), response_metadata={"finish_reason": "length"}),
+            ["limit of its length"],
+        ),
         (
             calls(("c0", "file", {"ticket": {"title": "cu", "level": 1}}), response_metadata={"stop_reason": "max_tokens"}),
-            ["complete JSON"],
+            ["limit of its length"],
         ),
         (calls(("c0", "format_disk", {})), ["There is no tool 'format_disk'", "file"]),
     ],
@@ -331,6 +359,43 @@ async def test_an_error_reaches_the_model_in_words_and_the_run_goes_on(
     assert "c0" in caplog.text
 
 
+async def test_a_message_with_too_many_calls_runs_the_first_ones_and_says_so() -> None:
+    ran: list[int] = []
+
+    @tool
+    async def count(n: int) -> str:
+        """Count."""
+        ran.append(n)
+        return "counted"
+
+    state = await graph_of([count], calls(*[(f"c{n}", "count", {"n": n}) for n in range(40)])).ainvoke(human(), CONFIG)
+    assert sorted(ran) == list(range(MAX_CALLS))
+    assert len(results(state)) == 40
+    assert results(state)["c39"].content == ONCE_TOO_OFTEN
+
+
+async def test_a_state_may_be_a_pydantic_model() -> None:
+    class State(BaseModel):
+        messages: Annotated[list[AnyMessage], add_messages] = []
+        copilotkit: dict[str, Any] = {}
+
+    @tool
+    async def look() -> str:
+        """Look."""
+        return "seen"
+
+    async def agent(state: State) -> dict[str, Any]:
+        return {"messages": [calls(("c0", "look", {}), ("c1", "pick_colour", {})) if len(state.messages) == 1 else AIMessage("the end")]}
+
+    graph: StateGraph[Any, Any, Any, Any] = StateGraph(State)
+    graph.add_node("agent", agent)
+    graph.add_edge(START, "agent")
+    add_tools(graph, [look])
+    state = await graph.compile().ainvoke({**human(), "copilotkit": {"actions": [CLIENT_TOOL]}})
+    assert set(results(state)) == {"c0"}
+    assert state["messages"][-1].content == "seen"
+
+
 async def test_a_tool_may_fail_the_run(ledger: MemoryLedger) -> None:
     @tool
     async def act() -> str:
@@ -370,7 +435,7 @@ async def test_a_ledger_that_fails_fails_the_run_and_is_not_blamed_on_the_tool()
     LEDGER.reset(token)
 
 
-CLIENT_TOOL = {"name": "pick_colour", "description": "In the page.", "parameters": {"type": "object", "properties": {}}}
+CLIENT_TOOL: dict[str, Any] = {"name": "pick_colour", "description": "In the page.", "parameters": {"type": "object", "properties": {}}}
 
 
 async def test_the_browsers_calls_end_the_run_after_the_servers_own_are_done(ledger: MemoryLedger) -> None:
