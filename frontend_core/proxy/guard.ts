@@ -6,6 +6,8 @@
  * an identity. So this decides first, and only its four routes exist.
  */
 
+import { RunAgentInputSchema } from "@ag-ui/client";
+
 import { byStatus, invalid, Refused } from "./problems";
 
 export type Route =
@@ -19,7 +21,7 @@ const AGENT = /^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,63}$/;
 
 /** The route that a path below the base means. Throws Refused: 404 for every other, 405 for another method. */
 export function routeOf(method: string, pathname: string, base: string): Route {
-  if (!pathname.startsWith(base)) throw new Refused(byStatus(404));
+  if (!pathname.startsWith(`${base}/`)) throw new Refused(byStatus(404));
   const [first, agent = "", verb, thread, ...more] = pathname.slice(base.length).split("/").slice(1).map(decoded);
   if (first === "info" && agent === "" && verb === undefined) {
     return allowed(method, "GET", { kind: "info" });
@@ -35,6 +37,17 @@ export function routeOf(method: string, pathname: string, base: string): Route {
 export function checkId(field: string, value: unknown): string {
   if (typeof value === "string" && ID.test(value)) return value;
   throw new Refused(invalid(422, `${field}: use 1 to 256 letters, digits or one of . _ : @ = + ~ -`));
+}
+
+/**
+ * Refuses what is no RunAgentInput, naming the field and never its value. The runtime checks the same, but answers with
+ * the checker's own text and writes a stack trace to the log for it.
+ */
+export function checkInput(value: Readonly<Record<string, unknown>>): void {
+  checkId("threadId", value.threadId);
+  checkId("runId", value.runId);
+  const [issue] = RunAgentInputSchema.safeParse(value).error?.issues ?? [];
+  if (issue) throw new Refused(invalid(422, `${issue.path.join(".")}: this is not what AG-UI puts here.`));
 }
 
 /**

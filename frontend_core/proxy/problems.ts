@@ -58,7 +58,7 @@ export const LOST: Problem = {
 };
 
 export const INTERNAL: Problem = {
-  status: 502,
+  status: 500,
   code: "internal",
   title: "Something went wrong",
   detail: "The server answered in a way that cannot be shown. Try again; if it stays, tell an operator.",
@@ -112,7 +112,7 @@ export async function problemOf(response: Answer): Promise<Problem> {
 
 /** Whether the same request may succeed by itself a little later. */
 export function passes(problem: Problem): boolean {
-  return problem.code === "draining" || problem.status === 502 || problem.status === 504;
+  return problem.code === "draining";
 }
 
 /** As an HTTP answer. `application/json`, because @ag-ui/client parses a refusal's body under no other type. */

@@ -8,9 +8,9 @@ import { agentsFor } from "./agents";
 import { Exchange } from "./exchange";
 import type { Rules } from "./follow";
 import { MiddleCore } from "./forward";
-import { checkId, readJson, type Route, routeOf, sameOrigin } from "./guard";
+import { checkId, checkInput, readJson, type Route, routeOf, sameOrigin } from "./guard";
 import { callerOf } from "./identity";
-import { byStatus, invalid, type Problem, problemOfError, problemResponse, Refused } from "./problems";
+import { byStatus, type Problem, problemOfError, problemResponse, Refused } from "./problems";
 import { MiddleCoreRunner } from "./runner";
 import { eventStream } from "./stream";
 
@@ -124,11 +124,7 @@ export class Proxy {
     sameOrigin(request);
     const body = await readJson(request, this.#config.maxBodyBytes);
     if (route.kind !== "stop") {
-      checkId("threadId", body.value.threadId);
-      checkId("runId", body.value.runId);
-      for (const field of ["messages", "tools", "context"]) {
-        if (!Array.isArray(body.value[field])) throw new Refused(invalid(422, `${field}: has to be a list.`));
-      }
+      checkInput(body.value);
     } else if (body.value.runId !== undefined) {
       checkId("runId", body.value.runId);
     }

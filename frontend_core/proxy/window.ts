@@ -16,7 +16,6 @@ export class Stalled extends Error {
 export class Window {
   #open = 0;
   #wake: (() => void) | null = null;
-  #forget: () => void = () => undefined;
 
   constructor(
     readonly stallMs: number,
@@ -37,23 +36,19 @@ export class Window {
 
   async #room(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    const came = await new Promise<"room" | "abort" | "stall">((resolve) => {
-      const timer = setTimeout(resolve, this.stallMs, "stall");
-      const aborted = () => {
-        resolve("abort");
-      };
-      signal.addEventListener("abort", aborted);
+    const waiting = new AbortController(); // Takes the listener off again.
+    let timer: NodeJS.Timeout | undefined;
+    const stalled = await new Promise<boolean>((resolve) => {
       this.#wake = () => {
-        resolve("room");
+        resolve(false);
       };
-      this.#forget = () => {
-        clearTimeout(timer);
-        signal.removeEventListener("abort", aborted);
-        this.#wake = null;
-      };
+      signal.addEventListener("abort", this.#wake, { signal: waiting.signal });
+      timer = setTimeout(resolve, this.stallMs, true);
     });
-    this.#forget();
+    this.#wake = null;
+    waiting.abort();
+    clearTimeout(timer);
     signal.throwIfAborted();
-    if (came === "stall") throw new Stalled();
+    if (stalled) throw new Stalled();
   }
 }
