@@ -1,0 +1,112 @@
+"""How long an event takes from `append` to durable, and to a follower: `python -m benchmarks.eventlog`.
+
+Each run appends one event at a time, as fast as its rate says (0: as fast as it is acknowledged), while a
+follower reads. `busy` blocks the loop for that many milliseconds at a time, as translating tokens does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import uuid_utils
+
+from middle_core.eventlog.base import Ending, NewRun, RunStatus, Started
+from middle_core.eventlog.follow import follow
+from middle_core.eventlog.sqlite import SqliteEventLog
+from middle_core.events import ClientRunId, ClientThreadId, Owner, RunId
+
+SECONDS = 2.0
+
+
+@dataclass
+class Times:
+    """Seconds since the event was made."""
+
+    durable: list[float] = field(default_factory=list)
+    followed: list[float] = field(default_factory=list)
+
+
+async def begin(log: SqliteEventLog, name: int) -> Started:
+    """A run on a thread of its own."""
+    thread = await log.open_thread(Owner("bench"), ClientThreadId(str(name)), "agent")
+    run_id = RunId(str(uuid_utils.uuid7()))
+    new = NewRun(run_id, thread.thread_id, ClientRunId("r"), "agent", "digest", None, None, False, "replica", 15.0)
+    started = await log.create_run(new, [{"type": "RUN_STARTED"}])
+    assert isinstance(started, Started)
+    return started
+
+
+async def write(log: SqliteEventLog, run: Started, rate: float, times: Times) -> None:
+    """Append until the time is over."""
+    began, count = time.perf_counter(), 0
+    while (made := time.perf_counter()) - began < SECONDS:
+        await log.append(run.claim, [{"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "word ", "made": made}])
+        times.durable.append(time.perf_counter() - made)
+        count += 1
+        if rate:
+            await asyncio.sleep(max(0.0, began + count / rate - time.perf_counter()))
+    await log.append(run.claim, [{"type": "RUN_FINISHED"}], ending=Ending(RunStatus.FINISHED))
+
+
+async def read(log: SqliteEventLog, run: Started, times: Times) -> None:
+    """Follow to the end."""
+    async for batch in follow(log, run.run.run_id, after=1, heartbeat_s=10):
+        now = time.perf_counter()
+        times.followed += [now - record.event["made"] for record in batch if not record.terminal]
+
+
+async def block(milliseconds: float) -> None:
+    """Keep the loop busy."""
+    began = time.perf_counter()
+    while time.perf_counter() - began < SECONDS:
+        until = time.perf_counter() + milliseconds / 1000
+        while time.perf_counter() < until:
+            pass
+        await asyncio.sleep(0.001)
+
+
+async def measure(runs: int, rate: float, busy: float) -> str:
+    """One line of the table."""
+    times = Times()
+    with TemporaryDirectory() as home:
+        async with SqliteEventLog.open(f"sqlite:///{Path(home) / 'log.db'}") as log:
+            started = [await begin(log, name) for name in range(runs)]
+            cpu, began = time.process_time(), time.perf_counter()
+            async with asyncio.TaskGroup() as group:
+                for run in started:
+                    group.create_task(write(log, run, rate, times))
+                    group.create_task(read(log, run, times))
+                if busy:
+                    group.create_task(block(busy))
+            took = time.perf_counter() - began
+            load = (time.process_time() - cpu) / took
+    cells = [
+        f"{runs}",
+        f"{rate:g}",
+        f"{busy:g}",
+        f"{len(times.durable) / took:.0f}",
+        percentiles(times.durable),
+        percentiles(times.followed),
+    ]
+    return " | ".join([*cells, f"{load:.0%}"])
+
+
+def percentiles(values: list[float]) -> str:
+    """p50 / p99 in milliseconds."""
+    ordered = sorted(values)
+    return f"{1000 * ordered[len(ordered) // 2]:.1f} / {1000 * ordered[int(len(ordered) * 0.99)]:.1f}"
+
+
+def main() -> None:
+    """Print the table."""
+    print("runs | events/s each | busy ms | events/s | durable p50 / p99 ms | followed p50 / p99 ms | CPU")
+    for runs, rate, busy in [(1, 0.0, 0.0), (10, 50.0, 0.0), (100, 50.0, 0.0), (100, 0.0, 0.0), (20, 50.0, 10.0)]:
+        print(asyncio.run(measure(runs, rate, busy)))
+
+
+if __name__ == "__main__":
+    main()
