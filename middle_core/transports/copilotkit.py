@@ -15,7 +15,7 @@ from starlette.responses import StreamingResponse
 from middle_core.auth.principal import Principal
 from middle_core.errors import NotFound
 from middle_core.events import ClientThreadId
-from middle_core.runs.request import start_request
+from middle_core.runs.request import check_id, start_request
 from middle_core.runs.service import RunService
 from middle_core.transports import streams
 from middle_core.transports.body import read_json_bytes
@@ -30,7 +30,7 @@ class StopBody(BaseModel):
 
     model_config = ConfigDict(extra="ignore")
 
-    thread_id: str = Field(alias="threadId", min_length=1, max_length=256)
+    thread_id: str = Field(alias="threadId")
     run_id: str | None = Field(default=None, alias="runId", max_length=256)
 
 
@@ -62,7 +62,7 @@ def router(  # noqa: C901 - one function per door, all small
 
     async def connect(request: Request, principal: Principal, agent: str) -> StreamingResponse:
         _, body = await body_of(request)
-        connection = await service.connect(principal, ClientThreadId(body.thread_id), agent)
+        connection = await service.connect(principal, ClientThreadId(check_id("threadId", body.thread_id)), agent)
         before = [agui.synthetic(event) for event in connection.before]
         if connection.run is None:
             return streams.response(streams.synthetic([*before, *map(agui.synthetic, connection.end)]))
@@ -75,7 +75,8 @@ def router(  # noqa: C901 - one function per door, all small
             asked = StopBody.model_validate_json(raw)
         except ValidationError as error:
             raise invalid(error) from error
-        return Stopped(stopped=await service.stop(principal, ClientThreadId(asked.thread_id), asked.run_id))
+        thread_id = ClientThreadId(check_id("threadId", asked.thread_id))
+        return Stopped(stopped=await service.stop(principal, thread_id, asked.run_id))
 
     def known(agent: str) -> str:
         if agent not in service.agents:

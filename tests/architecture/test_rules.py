@@ -20,7 +20,11 @@ LONG_MODULES = {
 
 def tracked(*patterns: str) -> list[Path]:
     listed = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *patterns], cwd=ROOT, capture_output=True, text=True, check=True
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *patterns],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return [ROOT / name for name in listed.stdout.splitlines() if (ROOT / name).is_file()]
 
@@ -65,7 +69,9 @@ def test_only_one_module_of_the_page_reads_the_environment() -> None:
 def test_the_page_and_its_proxy_know_no_model_key() -> None:
     sources = tracked("frontend_core/*.ts", "frontend_core/*.tsx")
     assert sources
-    guilty = [name_of(path) for path in sources if re.search(r"CEREBRAS|OPENAI_API|api[_-]?key", path.read_text(encoding="utf-8"), re.IGNORECASE)]
+    guilty = [
+        name_of(path) for path in sources if re.search(r"CEREBRAS|OPENAI_API|api[_-]?key", path.read_text(encoding="utf-8"), re.IGNORECASE)
+    ]
     assert [name for name in guilty if ".test." not in name] == []
 
 

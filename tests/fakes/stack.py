@@ -139,7 +139,7 @@ class Stack:
     server: uvicorn.Server
     settings: Settings
     http: httpx.AsyncClient
-    token: str = field(default_factory=lambda: mint())
+    token: str = field(default_factory=mint)
 
     @property
     def parts(self) -> Parts:
