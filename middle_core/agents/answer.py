@@ -19,14 +19,13 @@ from langchain_core.runnables import Runnable
 
 async def answer(model: Runnable[LanguageModelInput, AIMessage], messages: Sequence[BaseMessage]) -> AIMessage:
     """What the model says to these messages. Raises what the model raises, ValueError if it says nothing at all."""
-    chunks: list[AIMessageChunk] = []
-    async for message in model.astream(list(messages)):
-        if not isinstance(message, AIMessageChunk):
-            return message  # the model does not stream: nothing was completed
-        chunks.append(message)
-    if not chunks:
-        raise ValueError("The model ended its stream without a single chunk.")
-    return literal(add_ai_message_chunks(chunks[0], *chunks[1:]))
+    said = [message async for message in model.astream(list(messages))]
+    chunks = [message for message in said if isinstance(message, AIMessageChunk)]
+    if chunks:
+        return literal(add_ai_message_chunks(chunks[0], *chunks[1:]))
+    if said:
+        return said[-1]  # the model does not stream: nothing was completed
+    raise ValueError("The model ended its stream without a single chunk.")
 
 
 def literal(whole: AIMessageChunk) -> AIMessage:

@@ -25,7 +25,7 @@ from pydantic import BaseModel, ValidationError
 
 from middle_core.agents.calls import Call
 from middle_core.agents.threads import ToolThreads
-from middle_core.agents.tool_text import as_text, bounded, storable
+from middle_core.agents.tool_text import as_text
 from middle_core.errors import MiddleCoreError, Superseded
 from middle_core.ledger import LEDGER, LedgerLine
 
@@ -61,6 +61,7 @@ class GuardedTool:
     """A tool with everything that goes around its function."""
 
     def __init__(self, tool: BaseTool, max_result_chars: int, threads: ToolThreads) -> None:
+        self._tool = tool
         self._max_chars = max_result_chars
         hints = tool.metadata or {}
         self._repeatable = bool(hints.get("idempotentHint") or hints.get("readOnlyHint"))
@@ -142,7 +143,7 @@ class GuardedTool:
                 if ledger:
                     await ledger.end(call.key, status="paused", result="")
                 raise
-            message = tool_result(call, _words(call, error), error=True)
+            message = tool_result(call, _words(call, self._tool, error), error=True)
             if ledger:
                 await ledger.end(call.key, status="failed", result=message.text)
             if isinstance(error, FailRun):
@@ -200,18 +201,26 @@ def _takes_one_text(tool: BaseTool) -> bool:
     return isinstance(tool, Tool) and tool.args_schema is None
 
 
-def _words(call: Call, error: Exception) -> str:
+def _words(call: Call, tool: BaseTool, error: Exception) -> str:
     """What the model is told of an error: words made for that, never the text of a foreign exception."""
     match error:
         case MiddleCoreError():
             words = error.detail
         case ToolException():  # LangChain's way for a tool to tell the model something
-            words = bounded(storable(str(error)), MAX_TOOL_EXCEPTION_CHARS)
+            words = as_text(_of_handler(tool, error), MAX_TOOL_EXCEPTION_CHARS)
         case _:
             logger.error("The tool call %s of %s failed.", call.key, call.name, exc_info=error)
             return f"The tool {call.name} failed. What went wrong is in the server's log under {call.id}."
     logger.warning("The tool call %s of %s failed: %s", call.key, call.name, type(error).__name__)
     return f"The tool {call.name} could not do this. {words}"
+
+
+def _of_handler(tool: BaseTool, error: ToolException) -> Any:
+    """The text of the exception, or what the tool's own `handle_tool_error` makes of it."""
+    handler = tool.handle_tool_error
+    if callable(handler):
+        return handler(error)
+    return handler if isinstance(handler, str) else str(error)
 
 
 def _not_run(call: Call) -> str:

@@ -13,13 +13,14 @@ from typing import Annotated, Any
 import pytest
 from langchain_core.callbacks import dispatch_custom_event
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import InjectedToolCallId, Tool, ToolException, tool
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
-from langgraph.prebuilt import InjectedState
+from langgraph.prebuilt import InjectedState, ToolRuntime
 from langgraph.types import Command, Send, interrupt
 from pydantic import BaseModel, Field
 
@@ -478,6 +479,32 @@ async def test_state_and_call_id_are_injected_and_a_model_cannot_forge_them() ->
 
     state = await graph_of([whoami], calls(("c0", "whoami", {"state": {"messages": []}, "call_id": "forged"}))).ainvoke(human(), CONFIG)
     assert results(state)["c0"].content == "2 c0"
+
+
+async def test_runtime_and_config_reach_the_tools_that_ask_for_them() -> None:
+    @tool
+    async def thread(runtime: ToolRuntime, config: RunnableConfig) -> str:
+        """Thread."""
+        return f"{runtime.tool_call_id} {config['configurable']['thread_id']}"
+
+    @tool
+    def thread_too(runtime: ToolRuntime, config: RunnableConfig) -> str:
+        """Thread."""
+        return f"{len(runtime.state['messages'])} {config['configurable']['thread_id']}"
+
+    state = await graph_of([thread, thread_too], calls(("c0", "thread", {}), ("c1", "thread_too", {}))).ainvoke(human(), CONFIG)
+    assert {c: m.content for c, m in results(state).items()} == {"c0": "c0 t", "c1": "2 t"}
+
+
+@pytest.mark.parametrize(("handler", "words"), [("Ask the desk.", "Ask the desk."), (lambda e: f"So: {e}", "So: closed"), (True, "closed")])
+async def test_a_tools_own_words_for_its_errors_are_used(handler: Any, words: str) -> None:
+    @tool
+    async def act() -> str:
+        """Act."""
+        raise ToolException("closed")
+
+    state = await graph_of([act.model_copy(update={"handle_tool_error": handler})], calls(("c0", "act", {}))).ainvoke(human(), CONFIG)
+    assert results(state)["c0"].content == f"The tool act could not do this. {words}"
 
 
 async def test_a_command_updates_the_state_and_its_message_is_in_our_form(ledger: MemoryLedger) -> None:
