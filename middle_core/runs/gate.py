@@ -1,8 +1,8 @@
 """The protocol gate: what enters the log is a legal AG-UI sequence, whatever the source does.
 
-Pure: events in, events out. It repairs what has one sensible repair (the table is `runs.grammar`), counts what it repairs
-(`Gate.repairs`), and ends the run with closers and one RUN_ERROR where there is none. It decides nothing
-about a run's fate otherwise, reads no clock, and knows neither agents nor transports.
+Pure: events in, events out. It repairs what has one sensible repair (the table is `runs.grammar`), counts it in
+`Gate.repairs`, and ends the run with closers and one RUN_ERROR where there is none. Otherwise it decides
+nothing about a run's fate, reads no clock, and knows neither agents nor transports.
 
 Legal is what both the AG-UI 1.x documents (https://docs.ag-ui.com/concepts/events) and the verifier of
 @ag-ui/client 0.0.59 accept. What that client cannot *parse* is no matter of this module: see `transports.wire`.
@@ -20,17 +20,35 @@ State grows with the number of messages, calls and steps of one run, not with it
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
 
-from middle_core.events import TERMINAL, ClientRunId, ClientThreadId, Custom, Event, EventType, custom
+from middle_core.errors import MiddleCoreError
+from middle_core.events import TERMINAL, ClientRunId, ClientThreadId, Event, EventType
 from middle_core.runs.end import Cancelled, End, Failed, Finished, opening, terminal
-from middle_core.runs.grammar import CALL, EXCEPTIONS, MOVES, REASONING, RULES, STEP, TEXT, THOUGHT, Act, Kind, Move, State
-from middle_core.runs.jsonable import TooBig, content_text, json_pieces, json_size, jsonable, text
-from middle_core.runs.messages import wire_message
+from middle_core.runs.grammar import (
+    CALL,
+    EXCEPTIONS,
+    KINDS,
+    MOVES,
+    REASONING,
+    RULES,
+    STEP,
+    TEXT,
+    THOUGHT,
+    Act,
+    Kind,
+    Malformed,
+    Move,
+    State,
+    raw_string,
+    string,
+)
+from middle_core.runs.jsonable import TooBig, content_text, json_pieces, json_size, text
 from middle_core.runs.names import MESSAGE, Names
+from middle_core.runs.payloads import MAX_NAME, Payloads
 
 __all__ = ["Cancelled", "End", "Failed", "Finished", "Gate", "opening"]
 
@@ -38,14 +56,10 @@ T = EventType
 
 MIN_EVENT_BYTES: Final = 4096
 """Below it an event's bounded ids and names, all escaped, might not fit."""
-_MAX_NAME = 256
 UNNAMED_TOOL: Final = "unknown_tool"
 
 _ROLES = frozenset({"assistant", "user", "system", "developer"})
-
-
-class Malformed(Exception):
-    """An event beyond repair. The text names the field and the type found, never a value."""
+HOT: Final[dict[str, tuple[Kind, str]]] = {kind.part.value: (kind, kind.part.value) for kind in KINDS if kind.part}
 
 
 @dataclass(slots=True, eq=False)
@@ -83,16 +97,14 @@ class Gate:
         self._run_id = run_id
         self._correlation_id = correlation_id if correlation_id is not None else str(run_id)
         self._max = max_event_bytes
-        # An id stands in an event beside others; a sixteenth leaves room for all of them, escaped.
+        # An id stands in an event beside others; a sixty-fourth leaves room for all of them, escaped.
         limit = max_event_bytes // 64
         self._names = Names(limit)
+        self._payloads = Payloads(self._names, self.repairs, max_event_bytes)
         self._open: dict[tuple[Kind, str], _Open] = {}
-        self._texts: dict[str, _Open] = {}
-        """The open text messages by the source's id: the hot path's view of `_open`."""
         self._unanswered: dict[str, list[str]] = {}
         self._answered: set[str] = set()
         self._latest: dict[Kind, str] = {}
-        self._state_lost = False
         # JSON escapes a character into 6 bytes at most: shorter deltas fit without being measured.
         self._surely_fits = (max_event_bytes - 256) // 6 - limit
 
@@ -108,21 +120,23 @@ class Gate:
         """
         if self.end is not None:
             return []
-        # The hot path: one more piece of text for an open message.
-        if type(event) is dict and len(event) == 3 and event.get("type") == "TEXT_MESSAGE_CONTENT":
-            source_id, delta = event.get("messageId"), event.get("delta")
+        # The hot path: one more piece for something open that already has its START.
+        said = event.get("type") if type(event) is dict and len(event) == 3 else None
+        if isinstance(said, str) and said in HOT:
+            kind, name = HOT[said]
+            source_id, delta = event.get(kind.key), event.get("delta")
             if type(source_id) is str and type(delta) is str and delta and len(delta) < self._surely_fits and text(delta) is delta:
-                message = self._texts.get(source_id)
-                if message is not None and not message.half:
-                    message.filled = True
-                    return [{"type": "TEXT_MESSAGE_CONTENT", "messageId": message.id, "delta": delta}]
+                thing = self._open.get((kind, source_id))
+                if thing is not None and not thing.half:
+                    thing.filled = True
+                    return [{"type": name, kind.key: thing.id, "delta": delta}]
         out: list[Event] = []
         try:
             for legal in self._feed(event):
                 out.append(legal)  # noqa: PERF402 - what came out before a fault has changed the state, so it must be kept
         except Malformed as fault:
             self.fault = str(fault)
-            out += self.close(Failed("internal", "The answer broke off because of a fault in the server.", self._correlation_id))
+            out += self.close(Failed(MiddleCoreError.code, MiddleCoreError().detail, self._correlation_id))
         return out
 
     def close(self, end: End) -> list[Event]:
@@ -151,14 +165,17 @@ class Gate:
         name = str(said.value) if isinstance(said, Enum) else said
         if name in MOVES:
             yield from self._move(*MOVES[name], event)
-        elif name in self._ALONE:
-            yield from self._ALONE[name](self, event)
+        elif name == T.TOOL_CALL_RESULT:
+            yield from self._result(event)
+        elif name in self._payloads.table:
+            yield from self._payloads.table[name](event)
         elif name not in TERMINAL and name != T.RUN_STARTED:
             self._count("raw_dropped" if name == "RAW" else "unknown_type_dropped")
 
     def _move(self, move: Move, kind: Kind, event: Mapping[str, Any]) -> Iterator[Event]:
         source_id = self._source_id(move, kind, event)
-        delta = _delta(event) if move is not Move.START else ""
+        # As it came: half of a surrogate pair may wait for the other half.
+        delta = raw_string(event, "delta") if move is Move.PART and event.get("delta") is not None else ""
         thing = self._open.get((kind, source_id))
         if thing is not None:
             state = State.FILLED if thing.filled else State.STARTED
@@ -182,17 +199,16 @@ class Gate:
             yield from self._start(kind, source_id, event)
             thing = self._open[kind, source_id]
         if move is Move.PART:
-            yield from self._part(thing, delta, self._metadata(event))
+            yield from self._part(thing, delta, self._payloads.metadata(event))
         elif move is Move.END:
             thing.depth -= 1
             if thing.depth == 0:
-                yield from self._end(thing, self._metadata(event))
+                yield from self._end(thing, self._payloads.metadata(event))
 
     def _source_id(self, move: Move, kind: Kind, event: Mapping[str, Any]) -> str:
-        source_id = event.get(kind.key)
-        if source_id is None and move is Move.PART:
-            source_id = self._latest.get(kind)  # a chunk without an id goes on with the one before
-        source_id = _string(event, kind.key, source_id) or kind.name
+        if move is Move.PART and event.get(kind.key) is None and kind in self._latest:
+            return self._latest[kind]  # a chunk without an id goes on with the one before
+        source_id = string(event, kind.key) or kind.name
         self._latest[kind] = source_id
         return source_id
 
@@ -208,24 +224,22 @@ class Gate:
             role, name = event.get("role"), event.get("name")
             more["role"] = str(role) if isinstance(role, str) and role in _ROLES else "assistant"
             if isinstance(name, str):
-                more["name"] = text(name)[:_MAX_NAME]
+                more["name"] = text(name)[:MAX_NAME]
         elif kind is CALL:
             name = event.get("toolCallName")
-            more["toolCallName"] = (_string(event, "toolCallName", name)[:_MAX_NAME] if name is not None else "") or UNNAMED_TOOL
+            more["toolCallName"] = (string(event, "toolCallName")[:MAX_NAME] if name is not None else "") or UNNAMED_TOOL
         elif kind is THOUGHT:
             more["role"] = "reasoning"
         our_id = self._names.open(kind, source_id, carries_calls=more.get("role") == "assistant")
         self._count("renamed", our_id != source_id)
-        thing = self._open[kind, source_id] = _Open(kind, source_id, our_id)
-        if kind is TEXT:
-            self._texts[source_id] = thing
-        elif kind is CALL:
+        self._open[kind, source_id] = _Open(kind, source_id, our_id)
+        if kind is CALL:
             self._unanswered.setdefault(source_id, []).append(our_id)
             parent = event.get("parentMessageId")
             carrier = self._names.carrier(our_id, text(parent) if isinstance(parent, str) else None)
             if carrier is not None:
                 more["parentMessageId"] = carrier
-        yield {"type": kind.start.value, kind.key: our_id} | more | self._metadata(event)
+        yield {"type": kind.start.value, kind.key: our_id} | more | self._payloads.metadata(event)
 
     def _part(self, thing: _Open, delta: str, metadata: Event) -> Iterator[Event]:
         delta = thing.half + delta
@@ -257,8 +271,6 @@ class Gate:
             thing.half = ""
             yield from self._part(thing, "\ufffd", {})
         del self._open[thing.kind, thing.source_id]
-        if thing.kind is TEXT:
-            del self._texts[thing.source_id]
         yield {"type": thing.kind.end.value, thing.kind.key: thing.id} | (metadata or {})
         if thing.kind is THOUGHT and not self._all(THOUGHT):
             for block in [one for one in self._all(REASONING) if one.ours]:
@@ -280,14 +292,14 @@ class Gate:
     # Events that stand alone ----------------------------------------------------------------------------
 
     def _result(self, event: Mapping[str, Any]) -> Iterator[Event]:
-        source_id = _string(event, "toolCallId", event.get("toolCallId")) or CALL.name
+        source_id = string(event, "toolCallId") or CALL.name
         waiting = self._unanswered.get(source_id)
         our_call = waiting[0] if waiting else self._names.answered(source_id)
         if our_call in self._answered:
             self._count("result_again")
             return
         wanted = event.get("messageId")
-        wanted = (_string(event, "messageId", wanted) if wanted is not None else "") or f"result-{our_call}"
+        wanted = (string(event, "messageId") if wanted is not None else "") or f"result-{our_call}"
         for call in [one for one in self._all(CALL) if one.id == our_call]:
             self._count("call_closed")
             yield from self._end(call)
@@ -297,7 +309,7 @@ class Gate:
         our_id = self._names.take(MESSAGE, wanted)
         self._count("renamed", our_id != wanted)
         frame: Event = {"type": T.TOOL_CALL_RESULT.value, "messageId": our_id, "toolCallId": our_call, "role": "tool"}
-        frame |= self._metadata(event)
+        frame |= self._payloads.metadata(event)
         yield frame | {"content": self._content(event.get("content"), self._max - json_size(frame) - len(',"content":'))}
 
     def _content(self, content: Any, room: int) -> str:
@@ -312,145 +324,3 @@ class Gate:
         self._count("result_cut")
         note = f"\n[Cut here: the result has {len(whole)} characters, more than one event may carry.]"
         return next(json_pieces(whole, room - len(note) - 8)) + note
-
-    def _state_snapshot(self, event: Mapping[str, Any]) -> Iterator[Event]:
-        if event.get("snapshot") is None:
-            self._count("empty_snapshot")
-            return
-        self._state_lost = False
-        yield from self._whole(event, T.STATE_SNAPSHOT, "snapshot")
-
-    def _state_delta(self, event: Mapping[str, Any]) -> Iterator[Event]:
-        if not isinstance(event.get("delta"), list):
-            raise Malformed(f"STATE_DELTA.delta is a {type(event.get('delta')).__name__}, not a list")
-        if self._state_lost or not event["delta"] or not all(map(_is_patch, event["delta"])):
-            # After an omitted snapshot or delta a patch would be applied to the wrong document.
-            self._count("state_delta_dropped")
-            return
-        yield from self._whole(event, T.STATE_DELTA, "delta")
-
-    def _messages(self, event: Mapping[str, Any]) -> Iterator[Event]:
-        messages = event.get("messages")
-        if not isinstance(messages, list | tuple):
-            raise Malformed(f"MESSAGES_SNAPSHOT.messages is a {type(messages).__name__}, not a list")
-        kept: dict[str, Event] = {}
-        for message in messages:
-            try:
-                plain = wire_message(message, budget=self._max)
-            except TooBig:
-                yield self._omitted(T.MESSAGES_SNAPSHOT, None)
-                return
-            if plain is None:
-                self._count("message_dropped")
-            else:
-                kept[plain["id"]] = plain
-        yield from self._fitting({"type": T.MESSAGES_SNAPSHOT.value, "messages": list(kept.values())} | self._metadata(event))
-
-    def _activity(self, event: Mapping[str, Any]) -> Iterator[Event]:
-        name = T(event["type"])
-        source_id = _string(event, "messageId", event.get("messageId"))
-        our_id = self._names.activity(source_id)
-        fields: Event = {"messageId": our_id, "activityType": _string(event, "activityType", event.get("activityType"))[:_MAX_NAME]}
-        if name is T.ACTIVITY_DELTA:
-            if not isinstance(event.get("patch"), list) or not all(map(_is_patch, event["patch"])):
-                self._count("activity_delta_dropped")
-                return
-            yield from self._whole(event, name, "patch", fields)
-            return
-        if not isinstance(event.get("content"), Mapping):
-            raise Malformed(f"ACTIVITY_SNAPSHOT.content is a {type(event.get('content')).__name__}, not a mapping")
-        if isinstance(replace := event.get("replace"), bool):
-            fields["replace"] = replace
-        yield from self._whole(event, name, "content", fields)
-
-    def _encrypted(self, event: Mapping[str, Any]) -> Iterator[Event]:
-        subtype, entity = event.get("subtype"), _string(event, "entityId", event.get("entityId"))
-        if subtype not in ("tool-call", "message"):
-            self._count("encrypted_value_dropped")
-            return
-        kinds = (CALL,) if subtype == "tool-call" else (THOUGHT, TEXT)
-        ours = next((ours for kind in kinds if (ours := self._names.newest(kind, entity)) is not None), entity)
-        value = _string(event, "encryptedValue", event.get("encryptedValue"))
-        yield from self._fitting(
-            {"type": T.REASONING_ENCRYPTED_VALUE.value, "subtype": subtype, "entityId": ours, "encryptedValue": value}
-            | self._metadata(event)
-        )
-
-    def _custom(self, event: Mapping[str, Any]) -> Iterator[Event]:
-        name = _string(event, "name", event.get("name"))[:_MAX_NAME]
-        value = event.get("value")
-        if name == Custom.OMITTED and isinstance(value, Mapping) and value.get("type") in (T.STATE_SNAPSHOT, T.STATE_DELTA):
-            self._state_lost = True
-        yield from self._whole(event, T.CUSTOM, "value", {"name": name})
-
-    def _whole(self, event: Mapping[str, Any], name: T, payload: str, fields: Event | None = None) -> Iterator[Event]:
-        """An event whose payload is any JSON and cannot be cut."""
-        frame: Event = {"type": name.value} | (fields or {})
-        try:
-            frame[payload] = jsonable(event.get(payload), budget=self._max)
-        except TooBig:
-            yield self._omitted(name, frame.get("name"))
-            return
-        yield from self._fitting(frame | self._metadata(event))
-
-    def _metadata(self, event: Mapping[str, Any]) -> Event:
-        metadata = event.get("metadata")
-        if not isinstance(metadata, Mapping):
-            return {}
-        try:
-            plain = jsonable(metadata, budget=self._max // 8)
-        except TooBig:
-            plain = None
-        if plain is None or json_size(plain) > self._max // 8:
-            self._count("metadata_dropped")
-            return {}
-        return {"metadata": plain}
-
-    def _fitting(self, event: Event) -> Iterator[Event]:
-        yield event if json_size(event) <= self._max else self._omitted(T(event["type"]), event.get("name"))
-
-    def _omitted(self, name: T, label: str | None) -> Event:
-        self._count("omitted")
-        if name in (T.STATE_SNAPSHOT, T.STATE_DELTA):
-            self._state_lost = True
-        return custom(Custom.OMITTED, type=name.value, label=label, maxBytes=self._max)
-
-    _ALONE: Final[dict[str, Callable[[Gate, Mapping[str, Any]], Iterator[Event]]]] = {
-        T.TOOL_CALL_RESULT.value: _result,
-        T.STATE_SNAPSHOT.value: _state_snapshot,
-        T.STATE_DELTA.value: _state_delta,
-        T.MESSAGES_SNAPSHOT.value: _messages,
-        T.ACTIVITY_SNAPSHOT.value: _activity,
-        T.ACTIVITY_DELTA.value: _activity,
-        T.REASONING_ENCRYPTED_VALUE.value: _encrypted,
-        T.CUSTOM.value: _custom,
-    }
-
-
-def _string(event: Mapping[str, Any], key: str, value: Any) -> str:
-    return text(_raw_string(event, key, value))
-
-
-def _raw_string(event: Mapping[str, Any], key: str, value: Any) -> str:
-    """`value` if it is a string. Raises `Malformed`, which names the field and not what it holds."""
-    if not isinstance(value, str):
-        raise Malformed(f"{event['type']}.{key} is a {type(value).__name__}, not a string")
-    return str.__str__(value)
-
-
-def _delta(event: Mapping[str, Any]) -> str:
-    """The delta as it came: half of a surrogate pair may wait for the other half."""
-    delta = event.get("delta")
-    return "" if delta is None else _raw_string(event, "delta", delta)
-
-
-def _is_patch(operation: Any) -> bool:
-    """Whether it is an operation of RFC 6902 by its shape."""
-    if not isinstance(operation, Mapping):
-        return False
-    op, path = operation.get("op"), operation.get("path")
-    if not isinstance(path, str) or (path and not path.startswith("/")):
-        return False
-    if op in ("move", "copy"):
-        return isinstance(operation.get("from"), str)
-    return op == "remove" or (op in ("add", "replace", "test") and "value" in operation)

@@ -6,11 +6,30 @@ Things are text messages, tool calls, reasoning blocks with their messages, and 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Final
+from typing import Any, Final
 
 from middle_core.events import EventType as T
+from middle_core.runs.jsonable import text
+
+
+class Malformed(Exception):
+    """An event beyond repair. The text names the field and the type found, never a value."""
+
+
+def string(event: Mapping[str, Any], key: str) -> str:
+    """A field that must be a string, with every code point encodable. Raises `Malformed`."""
+    return text(raw_string(event, key))
+
+
+def raw_string(event: Mapping[str, Any], key: str) -> str:
+    """A field that must be a string, as it came. Raises `Malformed`."""
+    value = event.get(key)
+    if not isinstance(value, str):
+        raise Malformed(f"{event['type']}.{key} is a {type(value).__name__}, not a string")
+    return str.__str__(value)
 
 
 class Move(Enum):

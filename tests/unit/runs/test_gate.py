@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 import pytest
 
+from middle_core.errors import MiddleCoreError
 from middle_core.events import ClientRunId, ClientThreadId, Custom, Event, EventType, RunId, custom
 from middle_core.runs.gate import MIN_EVENT_BYTES, UNNAMED_TOOL, Cancelled, Failed, Finished, Gate, opening
 from middle_core.runs.grammar import EXCEPTIONS, KINDS, MOVES, RULES, Move, State
@@ -407,6 +408,7 @@ MALFORMED: dict[str, tuple[Any, str]] = {
     "no mapping": (["x"], "an event is a list, not a mapping"),
     "no type": ({"messageId": "m"}, "type is a NoneType, not a string"),
     "a number for a type": ({"type": 7}, "type is a int, not a string"),
+    "a list for a type": ({"type": ["x"], "messageId": "m", "delta": "a"}, "type is a list, not a string"),
     "no id": ({"type": "TEXT_MESSAGE_START"}, "TEXT_MESSAGE_START.messageId is a NoneType, not a string"),
     "a number for an id": (ev.call_start("c") | {"toolCallId": 1}, "TOOL_CALL_START.toolCallId is a int, not a string"),
     "a list for a delta": (ev.text_part("m", ["postgres://u:p@h"]), "TEXT_MESSAGE_CONTENT.delta is a list, not a string"),
@@ -429,7 +431,7 @@ def test_what_is_beyond_repair_ends_the_run_with_one_typed_error(event: Any, fau
     assert out[:-1] == CLOSERS
     assert out[-1] == {
         "type": "RUN_ERROR",
-        "message": "The answer broke off because of a fault in the server.",
+        "message": MiddleCoreError().detail,
         "code": "internal",
         "correlationId": "r",
     }

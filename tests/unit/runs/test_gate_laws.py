@@ -10,7 +10,7 @@ import orjson
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from middle_core.events import ClientRunId, ClientThreadId, Event, RunId
+from middle_core.events import ClientRunId, ClientThreadId, Event, EventType, RunId
 from middle_core.runs.gate import Cancelled, End, Failed, Finished, Gate, opening
 from tests.fakes import agui_events as ev
 from tests.fakes.agui_verify import verify_streams
@@ -175,21 +175,29 @@ others = st.one_of(
         [{"type": "RAW", "event": 1}, {"type": "FOO"}, {"type": "RUN_STARTED"}, {"type": "RUN_FINISHED"}, {"type": "RUN_ERROR"}]
     ),
 )
-broken_events: st.SearchStrategy[Any] = st.sampled_from(
-    [
-        None,
-        "text",
-        [],
-        {},
-        {"type": None},
-        {"type": 7},
-        ev.text_part("a", 7),
-        {"type": "TEXT_MESSAGE_START"},
-        ev.history() | {"messages": "no"},
-    ]
+fields = [
+    "messageId",
+    "toolCallId",
+    "toolCallName",
+    "parentMessageId",
+    "stepName",
+    "role",
+    "name",
+    "delta",
+    "content",
+    "snapshot",
+    "messages",
+    "value",
+]
+fields += ["activityType", "patch", "replace", "subtype", "entityId", "encryptedValue", "metadata", "timestamp", "rawEvent"]
+nonsense: st.SearchStrategy[Any] = st.sampled_from(
+    [None, "text", [], {}, {"type": None}, {"type": ["x"], "messageId": "a", "delta": "b"}]
+) | st.fixed_dictionaries(
+    {"type": st.sampled_from([*EventType, "TOOL_CALL_CHUNK"])},
+    optional={field: odd | ids | st.lists(messages, max_size=2) for field in fields},
 )
 sequences = st.lists(moves | moves | others, max_size=30)
-adversarial = st.lists(moves | others | broken_events, max_size=30)
+adversarial = st.lists(moves | others | nonsense, max_size=30)
 ends: st.SearchStrategy[End] = st.one_of(
     st.just(Finished()),
     st.builds(Failed, st.text(max_size=9), st.text(max_size=900), st.text(max_size=9), st.none() | st.floats()),
