@@ -48,7 +48,7 @@ DEFAULT_BASE_URL = "https://api.cerebras.ai"
 HEADERS = frozenset({"accept", "accept-encoding", "authorization", "connection", "content-length", "content-type", "host", "user-agent"})
 """All that leaves this machine beside the body. The SDK adds machine details and, from CEREBRAS_CUSTOM_HEADERS, anything."""
 
-FIRST_BACKOFF_S = 0.5
+FIRST_BACKOFF_S = 0.25
 MAX_BACKOFF_S = 8.0
 DRAIN_S = 0.25
 

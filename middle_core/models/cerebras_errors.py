@@ -37,9 +37,9 @@ def translate(fault: Exception) -> ModelError:
     """The typed error for one of `FAULTS`; `retry_after` is set where the provider said it."""
     match fault:
         case APIStatusError():
-            return by_status(fault.status_code, _as_mapping(fault.body), wait_of(fault.response.headers))
+            return by_status(fault.status_code, fault.response.headers, fault.body)
         case StreamedError():
-            return by_status(fault.status, fault.body, None)
+            return by_status(fault.status, {}, fault.body)
         case APIError() | CerebrasError():
             return ModelUnavailable()
     return ModelStreamCut()
@@ -69,9 +69,11 @@ OPERATOR: Mapping[int, str] = {
 """Refusals that only the operator can mend."""
 
 
-def by_status(status: int, body: Mapping[str, Any], wait: float | None) -> ModelError:
-    """The typed error for an HTTP status and an error body with `code` and `message`; `wait` in seconds, where it is known."""
+def by_status(status: int, headers: Mapping[str, str], body: object) -> ModelError:
+    """The typed error for an HTTP status, its headers and an error body that has `code` and `message` where all is well."""
+    body = body if isinstance(body, Mapping) else {}
     code, message = str(body.get("code") or ""), str(body.get("message") or "").lower()
+    wait = wait_of(status, headers, body)
     if status == 429:
         return ModelRateLimited(retry_after=wait)
     if _may_pass(status):
@@ -83,13 +85,17 @@ def by_status(status: int, body: Mapping[str, Any], wait: float | None) -> Model
     return ModelBadRequest(OPERATOR.get(status))
 
 
-def wait_of(headers: Mapping[str, str]) -> float | None:
-    """Seconds until a retry makes sense: Retry-After (seconds, or a date against the response's own Date), else the reset of the
-    limit that is used up. `headers` looks names up in lower case."""
-    if (seconds := _number(headers.get("retry-after-ms"))) is not None:
-        return seconds / 1000
+def wait_of(status: int, headers: Mapping[str, str], body: Mapping[str, Any]) -> float | None:
+    """Seconds until a retry makes sense: Retry-After (seconds, or a date against the response's own Date); for a limit that is used up,
+    else its reset. Every response carries the resets, so they mean something beside 429 only, and not when the queue is full.
+    `headers` looks names up in lower case.
+    """
+    if (milliseconds := _number(headers.get("retry-after-ms"))) is not None:
+        return milliseconds / 1000
     if after := headers.get("retry-after"):
         return _number(after) if _number(after) is not None else _until(after, headers.get("date"))
+    if status != 429 or body.get("code") == "queue_exceeded":
+        return None
     resets = {name: _number(headers.get(f"x-ratelimit-reset-{name}")) for name in ("tokens-minute", "requests-day")}
     used_up = [wait for name, wait in resets.items() if wait is not None and _number(headers.get(f"x-ratelimit-remaining-{name}")) == 0]
     # A request can ask for more tokens than are left without any limit being at zero: then the minute's reset is the answer.
@@ -109,7 +115,3 @@ def _until(then: str, now: str | None) -> float | None:
         return max(0.0, (parsedate_to_datetime(then) - parsedate_to_datetime(now or "")).total_seconds())
     except (ValueError, TypeError):
         return None
-
-
-def _as_mapping(body: object) -> Mapping[str, Any]:
-    return body if isinstance(body, Mapping) else {}

@@ -16,8 +16,7 @@ from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_openai import ChatOpenAI
 
 from middle_core.errors import ModelError, ModelStreamCut, ModelUnavailable
-from middle_core.models.cerebras_errors import by_status, wait_of
-
+from middle_core.models.cerebras_errors import by_status
 
 FAULTS = (openai.APIError, httpx.HTTPError)
 
@@ -49,6 +48,5 @@ class ChatOpenAICompatible(ChatOpenAI):
 
 def _translate(fault: Exception, *, begun: bool) -> ModelError:
     if isinstance(fault, openai.APIStatusError):
-        body = fault.body if isinstance(fault.body, dict) else {}
-        return by_status(fault.status_code, body, wait_of(fault.response.headers))
+        return by_status(fault.status_code, fault.response.headers, fault.body)
     return ModelStreamCut() if begun else ModelUnavailable()

@@ -153,6 +153,8 @@ class CerebrasServer:
         self._tasks: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
         self.requests: list[Request] = []
+        self.asked = asyncio.Event()
+        """Set with the first request."""
         self.connections = 0
 
     @property
@@ -203,7 +205,7 @@ class CerebrasServer:
         check(request.headers, request.body)
         reply = self._replies.popleft() if self._replies else self._default(request.body)
         if reply.status != 200:
-            raise Refusal(reply.status, reply.error or ERRORS[reply.status], reply.headers)
+            raise Refusal(reply.status, reply.error if reply.error is not None else ERRORS[reply.status], reply.headers)
         return reply
 
     async def _stream(self, connection: _Connection, request: Request, reply: Reply) -> None:
@@ -277,6 +279,7 @@ class _Connection(asyncio.Protocol):
         method, path, _ = first.split(" ")
         request = Request(method, path, headers, json.loads(rest[:length]) if length else {})
         self._server.requests.append(request)
+        self._server.asked.set()
         self._request, self.piece = request, 0
         self._task = self._server.answer(self, request)
 
