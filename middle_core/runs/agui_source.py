@@ -18,21 +18,21 @@ from ag_ui_langgraph.types import SchemaKeys
 from ag_ui_langgraph.utils import agui_messages_to_langchain, convert_langchain_multimodal_to_agui
 from copilotkit import LangGraphAGUIAgent
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
-from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphRecursionError
-from langgraph.graph import END, START
-from langgraph.types import Command, Overwrite, StateSnapshot, StateUpdate
+from langgraph.types import Command
 
 from middle_core.errors import InterruptUnknown, MiddleCoreError
 from middle_core.events import Custom, Event, EventType, RunId, ThreadId, custom
-from middle_core.runs.graphs import Graph, context_for, input_keys, joins_messages, output_keys, topology
+from middle_core.runs.graphs import Graph, context_for, input_keys, output_keys, topology
 from middle_core.runs.history import STOPPED, Message, history, same
 from middle_core.runs.ids import Ids
+from middle_core.runs.interrupts import open_interrupts
 from middle_core.runs.jsonable import TooBig, jsonable
 from middle_core.runs.partials import PartialMessage
-from middle_core.runs.repair import repair
+from middle_core.runs.repair import NO_RESULT, WITHDRAWN
 from middle_core.runs.tap import Mailbox, Tap
-from middle_core.runs.turn import AgentRules, Resume, ThreadView, Turn
+from middle_core.runs.threads import Checkpoint, Threads, completed, configured, fitted, starts_with, stored
+from middle_core.runs.turn import AgentRules, ThreadView, Turn
 
 RECURSION_LIMIT: Final = 100
 """Steps of a graph, where it names no limit of its own. LangGraph's default is 10,007: a loop that never ends."""
@@ -86,6 +86,7 @@ class AguiSource:
         self.graph = graph
         self.rules = rules
         self.sdk = SdkAgent(name=name, graph=graph)
+        self.threads = Threads(graph)
         self.input_keys = input_keys(graph)
         self.output_keys = output_keys(graph) - _INTERNAL
         self._topology = topology(graph)
@@ -101,42 +102,32 @@ class AguiSource:
 
     async def view(self, thread_id: ThreadId) -> ThreadView:
         """The thread as the client sees it."""
-        snapshot = await self.graph.aget_state(_config(thread_id))
-        messages = _stored(snapshot.values)
+        checkpoint = await self.threads.read(thread_id)
         return ThreadView(
-            messages=history(messages, _user_parts),
-            pending_client_calls=frozenset(_open_calls(messages, self.rules)),
-            interrupts=_interrupts(self.sdk, snapshot),
+            messages=history(checkpoint.messages, _user_parts),
+            pending_client_calls=frozenset(_open_calls(checkpoint.messages, self.rules)),
+            interrupts=open_interrupts(checkpoint.snapshot.tasks),
         )
 
     async def state(self, thread_id: ThreadId) -> dict[str, Any]:
         """The client-visible state, without messages and internal keys."""
-        snapshot = await self.graph.aget_state(_config(thread_id))
-        return self.visible(snapshot.values)
+        return self.visible((await self.threads.read(thread_id)).snapshot.values)
 
     async def settle(self, thread_id: ThreadId, partials: Sequence[PartialMessage], *, note: str) -> None:
         """Give the thread what a run has shown and its checkpoint lacks, and leave nothing pending. Idempotent.
 
         note: how the run ended, for the texts of calls without a result ("stopped", "interrupted").
         """
-        snapshot = await self._finalised(await self.graph.aget_state(_config(thread_id)), thread_id)
-        if "messages" not in self.graph.channels:
+        checkpoint = await self.threads.finalised(await self.threads.read(thread_id))
+        if not checkpoint.holds_messages:
             return
-        before = _stored(snapshot.values)
-        known = {one.id for one in before}
-        messages = [*before, *(_from_partial(one) for one in partials if one.message_id not in known and (one.text or one.calls))]
-        results = {call.call_id: call.result for one in partials for call in one.calls}
-        answered = {one.tool_call_id for one in before if isinstance(one, ToolMessage)}
-        for message in list(messages):
-            for call in message.tool_calls if isinstance(message, AIMessage) else ():
-                text = results.get(str(call["id"]))
-                if text is not None and call["id"] not in answered:
-                    messages.append(ToolMessage(text, tool_call_id=str(call["id"]), name=call["name"], id=f"{call['id']}-result"))
+        known = {one.id for one in checkpoint.messages}
+        lacking = [one for partial in partials if partial.message_id not in known for one in _from_partial(partial)]
+        results = {call.call_id: call.result for one in partials for call in one.calls if call.result is not None}
         words = "the user stopped it" if note == STOPPED else "the run was interrupted"
-        valid = repair(messages, why=lambda _name: f"This call was not completed: {words}.")
-        await self._write(thread_id, before, valid)
-
-    # Used by SourceRun ---------------------------------------------------------------------------------
+        await self.threads.write(
+            checkpoint, completed([*checkpoint.messages, *lacking], results, why=f"This call was not completed: {words}.")
+        )
 
     def visible(self, values: Any) -> dict[str, Any]:
         """The keys of a state that a client may see, as JSON."""
@@ -146,31 +137,6 @@ class AguiSource:
             return cast("dict[str, Any]", jsonable({key: values[key] for key in values if key in self.output_keys}, budget=MAX_STATE))
         except TooBig as error:
             raise MiddleCoreError("The agent's state is too large to be shown.") from error
-
-    async def _finalised(self, snapshot: StateSnapshot, thread_id: ThreadId) -> StateSnapshot:
-        """Nothing pending any more; the results of tasks that had finished beside an unfinished one are kept.
-
-        A new input alone would throw these away (EvoScientist/EvoScientist#489).
-        """
-        if not snapshot.next:
-            return snapshot
-        await self.graph.aupdate_state(_config(thread_id), None, as_node=END)
-        return await self.graph.aget_state(_config(thread_id))
-
-    async def _write(self, thread_id: ThreadId, before: Sequence[BaseMessage], after: Sequence[BaseMessage]) -> None:
-        """Make `after` the thread's messages. Appends where that is all; else the list is replaced as a whole.
-
-        Written as START, then ended: right for any graph, because no node's own routing runs on and nothing stays pending.
-        """
-        if list(before) == list(after):
-            return
-        value: Any = list(after)
-        if list(after[: len(before)]) == list(before) and joins_messages(self.graph):
-            value = list(after[len(before) :])
-        elif joins_messages(self.graph):
-            value = Overwrite(value)
-        steps = [[StateUpdate({"messages": value}, START)], [StateUpdate(None, END)]]
-        await self.graph.abulk_update_state(_config(thread_id), steps)
 
 
 class SourceRun:
@@ -185,6 +151,7 @@ class SourceRun:
         self._tap: Tap | None = None
         self._values: Mapping[str, Any] | None = None
         self._state: dict[str, Any] = {}
+        self._notices: list[Event] = []
         self._rewritten = False
         self._interrupted = False
         self.interrupts: list[dict[str, Any]] = []
@@ -206,9 +173,14 @@ class SourceRun:
         """
         yield custom(Custom.TOPOLOGY, **self._source.topology())
         before, inputs = await self._prepare()
+        for event in self._notices:
+            yield event
+        self._notices.clear()
         self._mailbox = mailbox = Mailbox()
+        turn = self._turn or Turn()
         ids = Ids(
-            (str(one.id) for one in before), (str(call["id"]) for one in before if isinstance(one, AIMessage) for call in one.tool_calls)
+            (str(one) for one in (*(message.id for message in before), *(message["id"] for message in turn.messages))),
+            (str(call["id"]) for one in before if isinstance(one, AIMessage) for call in one.tool_calls),
         )
         self._tap = tap = Tap(mailbox, ids, self._show_state)
         tap.already(before)
@@ -225,6 +197,8 @@ class SourceRun:
         finally:
             pump.cancel()
             await asyncio.wait([pump])
+            if not pump.cancelled():
+                pump.exception()  # looked at: what a graph raises while it is being stopped is nobody's news
         for event in await self._last_events(before):
             yield event
 
@@ -238,38 +212,41 @@ class SourceRun:
 
     async def _prepare(self) -> tuple[list[BaseMessage], list[Any]]:
         """The thread's messages as the run finds them, and the inputs to run the graph with."""
-        source, turn = self._source, self._turn
-        snapshot = await source.graph.aget_state(_config(self._thread_id))
-        self._state = source.visible(snapshot.values)
+        turn = self._turn
+        checkpoint = await self._source.threads.read(self._thread_id)
+        self._state = self._source.visible(checkpoint.snapshot.values)
         if turn is None:
-            return _stored(snapshot.values), [None]
+            return checkpoint.messages, [None]
         if turn.resume:
-            open_ids = {one["id"] for one in _interrupts(source.sdk, snapshot)}
+            open_ids = {one["id"] for one in open_interrupts(checkpoint.snapshot.tasks)}
             if not {one.interrupt_id for one in turn.resume} <= open_ids:
                 raise InterruptUnknown
-            spoken = bool(turn.messages or turn.results)
-            if not spoken:
-                return _stored(snapshot.values), [_answers(turn.resume)]
+            if not turn.messages and not turn.results:
+                return checkpoint.messages, [self._answer(turn)]
             if any(not one.cancelled for one in turn.resume):
                 # Answered and spoken at once: the answer first, to its end, then the words.
-                return _stored(snapshot.values), [_answers(turn.resume), turn]
-        return await self._fresh(snapshot, turn)
+                return checkpoint.messages, [self._answer(turn), turn]
+        return await self._fresh(checkpoint, turn)
 
-    async def _fresh(self, snapshot: StateSnapshot, turn: Turn) -> tuple[list[BaseMessage], list[Any]]:
-        """Start over from START with the turn's messages, on a thread that is made fit for it."""
-        source = self._source
-        snapshot = await source._finalised(snapshot, self._thread_id)  # noqa: SLF001 - one module, two classes
-        stored = _stored(snapshot.values)
+    async def _fresh(self, checkpoint: Checkpoint, turn: Turn) -> tuple[list[BaseMessage], list[Any]]:
+        """Start over from START with the turn's messages, on a thread that is made fit for it.
+
+        An edit or a regenerate drops the messages from there on, in one write. Time travel, as the SDK does it, would also
+        turn back the rest of the state, but it reads every checkpoint of the thread: 12 s for an edit after 200 turns.
+        """
+        withdrawn = open_interrupts(checkpoint.snapshot.tasks)
+        self._notices.extend(custom(Custom.INTERRUPT_RESOLVED, interruptId=one["id"], status="withdrawn") for one in withdrawn)
+        threads = self._source.threads
+        checkpoint = await threads.finalised(checkpoint)
         fresh = _langchain([*turn.results, *turn.messages])
-        kept = stored
-        if turn.restart_at is not None:
-            at = next((at for at, one in enumerate(stored) if one.id == turn.restart_at), len(stored))
-            kept = stored[:at]
-        base, fresh = _joined(repair([*kept, *fresh]), fresh)
-        if base != stored:
+        base, fresh = fitted(checkpoint.messages, fresh, restart_at=turn.restart_at, why=WITHDRAWN if withdrawn else NO_RESULT)
+        if await threads.write(checkpoint, base):
             self._rewritten = True
-            await source._write(self._thread_id, stored, base)  # noqa: SLF001
         return base, [self._input(turn, fresh)]
+
+    def _answer(self, turn: Turn) -> Command[Any]:
+        """By id, always: the SDK's single answer goes to whichever question is open."""
+        return Command(resume={one.interrupt_id: dict(CANCELLED_ANSWER) if one.cancelled else one.payload for one in turn.resume})
 
     def _input(self, turn: Turn, messages: list[BaseMessage]) -> dict[str, Any]:
         """The graph's input as the SDK makes it, but only keys that the graph has."""
@@ -294,12 +271,12 @@ class SourceRun:
         source = self._source
         for graph_input in inputs:
             if isinstance(graph_input, Turn):
-                snapshot = await source.graph.aget_state(_config(self._thread_id))
-                _, more = await self._fresh(snapshot, graph_input)
+                _, more = await self._fresh(await source.threads.read(self._thread_id), graph_input)
+                tap.say(self._notices)
                 await self._pump(more, tap)
                 continue
             self._interrupted = False
-            config = _config(self._thread_id)
+            config = configured(self._thread_id)
             config["callbacks"] = [tap]
             if "recursion_limit" not in (source.graph.config or {}):
                 config["recursion_limit"] = RECURSION_LIMIT
@@ -345,35 +322,27 @@ class SourceRun:
         source, tap = self._source, self._tap
         assert tap is not None
         if self._interrupted:
-            snapshot = await source.graph.aget_state(_config(self._thread_id))
-            self.interrupts = _interrupts(source.sdk, snapshot)
+            snapshot = (await source.threads.read(self._thread_id)).snapshot
+            self.interrupts = open_interrupts(snapshot.tasks)
+            # The stream's last values lack what tasks beside the waiting one have written; the checkpoint shows it.
+            self._values = snapshot.values
         events = tap.nodes.close("interrupted" if self.interrupts else "ok")
         if self._values is None:
             return events
         events.extend(self._snapshot(source.visible(self._values)))
-        after = _stored(self._values)
+        after = stored(self._values)
         if self._differs(before, after, tap.shown.messages()):
             events.append({"type": EventType.MESSAGES_SNAPSHOT.value, "messages": history(after, _user_parts)})
         return events
 
     def _differs(self, before: Sequence[BaseMessage], after: Sequence[BaseMessage], shown: list[Message]) -> bool:
         """Whether the client has anything else than the thread: what was there, its own words, what was streamed."""
-        if self._rewritten or len(after) < len(before) or not all(_equal(one, other) for one, other in zip(before, after, strict=False)):
+        if self._rewritten or not starts_with(after, before):
             return True
         turn = self._turn or Turn()
-        own = {one["id"] for one in (*turn.messages, *turn.results)}
+        own = [one["id"] for one in (*turn.results, *turn.messages)]
         stored = history(after[len(before) :], _user_parts)
-        return not same(shown, [one for one in stored if one["id"] not in own])
-
-
-def _config(thread_id: ThreadId) -> RunnableConfig:
-    """Only the thread id is configurable: LangGraph copies what stands there into checkpoint metadata."""
-    return {"configurable": {"thread_id": thread_id}}
-
-
-def _stored(values: Any) -> list[BaseMessage]:
-    found = values.get("messages") if isinstance(values, Mapping) else None
-    return [one for one in found if isinstance(one, BaseMessage)] if isinstance(found, list) else []
+        return [one["id"] for one in stored[: len(own)]] != own or not same(shown, stored[len(own) :])
 
 
 def _langchain(messages: Sequence[Message]) -> list[BaseMessage]:
@@ -386,16 +355,24 @@ def _user_parts(message: HumanMessage) -> Any:
     return [one.model_dump(by_alias=True, exclude_none=True, mode="json") for one in parts]
 
 
-def _equal(one: BaseMessage, other: BaseMessage) -> bool:
-    return one.id == other.id and one.content == other.content and getattr(one, "tool_calls", None) == getattr(other, "tool_calls", None)
-
-
-def _joined(valid: list[BaseMessage], fresh: list[BaseMessage]) -> tuple[list[BaseMessage], list[BaseMessage]]:
-    """Split a valid history into what must stand in the thread and what the input brings: its end, where that is untouched."""
-    count = 0
-    while count < min(len(fresh), len(valid)) and valid[-1 - count] is fresh[-1 - count]:
-        count += 1
-    return (valid[: len(valid) - count], fresh[len(fresh) - count :])
+def _from_partial(partial: PartialMessage) -> list[BaseMessage]:
+    """The message that the thread lacks; none where nothing was said."""
+    if partial.said is not None:
+        return _langchain([dict(partial.said)])
+    if not partial.text and not partial.calls:
+        return []
+    calls, broken = [], []
+    for one in partial.calls:
+        try:
+            arguments = orjson.loads(one.arguments or "{}")
+        except orjson.JSONDecodeError:
+            arguments = None
+        if isinstance(arguments, dict):
+            calls.append({"name": one.name, "args": arguments, "id": one.call_id, "type": "tool_call"})
+        else:
+            broken.append({"name": one.name, "args": one.arguments, "id": one.call_id, "error": None, "type": "invalid_tool_call"})
+    marks = {} if partial.closed else {STOPPED: True}
+    return [AIMessage(partial.text, id=partial.message_id, tool_calls=calls, invalid_tool_calls=broken, response_metadata=marks)]
 
 
 def _open_calls(messages: Sequence[BaseMessage], rules: AgentRules) -> list[str]:
@@ -409,32 +386,6 @@ def _open_calls(messages: Sequence[BaseMessage], rules: AgentRules) -> list[str]
         else:
             return []
     return []
-
-
-def _interrupts(sdk: SdkAgent, snapshot: StateSnapshot) -> list[dict[str, Any]]:
-    """The open questions as AG-UI interrupts. No `expiresAt`: a past one bricks the thread in @ag-ui/client 0.0.59."""
-    found = sdk._interrupts_to_agui([one for task in snapshot.tasks for one in task.interrupts])  # noqa: SLF001 - the SDK's hook
-    return [one.model_dump(by_alias=True, exclude_none=True, mode="json", exclude={"expires_at"}) for one in found]
-
-
-def _answers(resume: Sequence[Resume]) -> Command[Any]:
-    """By id, always: the SDK's single answer goes to whichever question is open."""
-    return Command(resume={one.interrupt_id: dict(CANCELLED_ANSWER) if one.cancelled else one.payload for one in resume})
-
-
-def _from_partial(partial: PartialMessage) -> AIMessage:
-    calls, broken = [], []
-    for one in partial.calls:
-        try:
-            arguments = orjson.loads(one.arguments or "{}")
-        except orjson.JSONDecodeError:
-            arguments = None
-        if isinstance(arguments, dict):
-            calls.append({"name": one.name, "args": arguments, "id": one.call_id, "type": "tool_call"})
-        else:
-            broken.append({"name": one.name, "args": one.arguments, "id": one.call_id, "error": None, "type": "invalid_tool_call"})
-    marks = {} if partial.closed else {STOPPED: True}
-    return AIMessage(partial.text, id=partial.message_id, tool_calls=calls, invalid_tool_calls=broken, response_metadata=marks)
 
 
 def _failure(pump: asyncio.Task[None]) -> BaseException | None:

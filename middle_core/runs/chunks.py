@@ -113,9 +113,13 @@ class Chunks:
             events = [*self._say(stream, message.content, message.additional_kwargs), *self._whole_calls(stream, message)]
         return [*events, *self._close(stream)]
 
-    def drop(self, run_id: Hashable) -> None:
-        """The model run broke off. What it said stays open: an end would claim that it was whole."""
-        self._streams.pop(run_id, None)
+    def broken(self, run_id: Hashable) -> list[Event]:
+        """The model run broke off. Returns the ends of what it left open, for whoever finds that the node went on without it.
+
+        They are not due at once: an end claims that a message is whole, and a stopped run's is not.
+        """
+        stream = self._streams.pop(run_id, None)
+        return [] if stream is None else list(self._close(stream))
 
     def whole(self, message: Any) -> list[Event]:
         """An assistant message that came without any model run of ours: told as one. Its id is taken already."""

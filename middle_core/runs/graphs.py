@@ -56,8 +56,12 @@ def output_keys(graph: Graph) -> frozenset[str]:
 
 
 def joins_messages(graph: Graph) -> bool:
-    """Whether the messages channel joins updates (`add_messages`, `operator.add`) instead of being replaced by them."""
-    return hasattr(graph.channels.get("messages"), "operator")
+    """Whether the messages channel joins updates (`add_messages`, `operator.add`) instead of being replaced by them.
+
+    Only such a channel understands `Overwrite`; another one would store the wrapper.
+    """
+    channel = graph.channels.get("messages")
+    return hasattr(channel, "operator") or hasattr(channel, "reducer")
 
 
 def topology(graph: Graph) -> dict[str, Any]:

@@ -6,10 +6,14 @@ not hold; `AguiSource.settle` writes them there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any, Final
 
-from middle_core.events import Event
+from middle_core.events import Custom, Event
+
+_TEXT: Final = frozenset({"TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END"})
+_CALL: Final = frozenset({"TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_END", "TOOL_CALL_RESULT"})
 
 
 @dataclass(slots=True)
@@ -25,9 +29,10 @@ class PartialCall:
 
 @dataclass(slots=True)
 class PartialMessage:
-    """An assistant message. closed: its text ended, and every call in it is closed."""
+    """An assistant message, or one of the person's, as it was sent (`said`)."""
 
     message_id: str
+    said: Mapping[str, Any] | None = None
     text: str = ""
     text_closed: bool = True
     calls: list[PartialCall] = field(default_factory=list)
@@ -39,35 +44,48 @@ class PartialMessage:
 
 
 def fold(events: Iterable[Event]) -> list[PartialMessage]:
-    """The assistant messages of a run, in order, with what became of their calls."""
+    """The messages of a run, in order, with what became of the calls in them."""
     messages: dict[str, PartialMessage] = {}
     calls: dict[str, PartialCall] = {}
-    texts: dict[str, list[str]] = {}
-    arguments: dict[str, list[str]] = {}
+    deltas: dict[str, list[str]] = {}
     for event in events:
-        match event.get("type"):
-            case "TEXT_MESSAGE_START":
-                message = messages.setdefault(event["messageId"], PartialMessage(event["messageId"]))
-                message.text_closed = False
-            case "TEXT_MESSAGE_CONTENT" if event["messageId"] in messages:
-                texts.setdefault(event["messageId"], []).append(event["delta"])
-            case "TEXT_MESSAGE_END" if event["messageId"] in messages:
-                messages[event["messageId"]].text_closed = True
-            case "TOOL_CALL_START":
-                owner_id = event.get("parentMessageId") or event["toolCallId"]
-                owner = messages.setdefault(owner_id, PartialMessage(owner_id))
-                call = calls[event["toolCallId"]] = PartialCall(event["toolCallId"], event["toolCallName"])
-                owner.calls.append(call)
-            case "TOOL_CALL_ARGS" if event["toolCallId"] in calls:
-                arguments.setdefault(event["toolCallId"], []).append(event["delta"])
-            case "TOOL_CALL_END" if event["toolCallId"] in calls:
-                calls[event["toolCallId"]].closed = True
-            case "TOOL_CALL_RESULT" if event["toolCallId"] in calls:
-                calls[event["toolCallId"]].result = event["content"]
-            case _:
-                continue
-    for message_id, parts in texts.items():
-        messages[message_id].text = "".join(parts)
-    for call_id, parts in arguments.items():
-        calls[call_id].arguments = "".join(parts)
+        kind = str(event.get("type"))
+        if kind in _TEXT:
+            _text(event, messages, deltas)
+        elif kind in _CALL:
+            _call(event, messages, calls, deltas)
+        elif kind == "CUSTOM" and event.get("name") == Custom.TURN:
+            for said in event["value"]["messages"]:
+                messages.setdefault(said["id"], PartialMessage(said["id"], said=said))
+    for message_id, message in messages.items():
+        message.text = "".join(deltas.get(f"text {message_id}", ()))
+    for call_id, call in calls.items():
+        call.arguments = "".join(deltas.get(f"call {call_id}", ()))
     return list(messages.values())
+
+
+def _text(event: Event, messages: dict[str, PartialMessage], deltas: dict[str, list[str]]) -> None:
+    message_id = event["messageId"]
+    if event["type"] == "TEXT_MESSAGE_START":
+        messages.setdefault(message_id, PartialMessage(message_id)).text_closed = False
+    elif message_id in messages and event["type"] == "TEXT_MESSAGE_CONTENT":
+        deltas.setdefault(f"text {message_id}", []).append(event["delta"])
+    elif message_id in messages:
+        messages[message_id].text_closed = True
+
+
+def _call(event: Event, messages: dict[str, PartialMessage], calls: dict[str, PartialCall], deltas: dict[str, list[str]]) -> None:
+    call_id = event["toolCallId"]
+    if event["type"] == "TOOL_CALL_START":
+        owner_id = event.get("parentMessageId") or call_id
+        owner = messages.setdefault(owner_id, PartialMessage(owner_id))
+        call = calls[call_id] = PartialCall(call_id, event["toolCallName"])
+        owner.calls.append(call)
+    elif (known := calls.get(call_id)) is None:
+        return  # called in an earlier run
+    elif event["type"] == "TOOL_CALL_ARGS":
+        deltas.setdefault(f"call {call_id}", []).append(event["delta"])
+    elif event["type"] == "TOOL_CALL_END":
+        known.closed = True
+    else:
+        known.result = event["content"]

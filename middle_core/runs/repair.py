@@ -10,7 +10,7 @@ Pure: a list in, a list out. Untouched messages stay the same objects; ids and o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
@@ -18,11 +18,12 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from middle_core.runs.ids import Ids
 
 NO_RESULT: Final = "This call was not carried out: the conversation went on without it."
+WITHDRAWN: Final = "This call was not carried out: the user said something else instead of answering."
 NOT_JSON: Final = "This call was not carried out: its arguments were not a valid JSON object. Call again with valid arguments."
 
 
-def repair(messages: Sequence[BaseMessage], *, why: Callable[[str], str] = lambda _name: NO_RESULT) -> list[BaseMessage]:
-    """A valid history. `why` words the result of a call that has none, from the tool's name.
+def repair(messages: Sequence[BaseMessage], *, why: str = NO_RESULT) -> list[BaseMessage]:
+    """A valid history. `why` is the result of a call that has none.
 
     Idempotent; a valid history comes back as it is.
     """
@@ -51,7 +52,7 @@ def repair(messages: Sequence[BaseMessage], *, why: Callable[[str], str] = lambd
             if waiting:
                 valid.append(waiting.pop(0))
             else:
-                text = NOT_JSON if call_id in refused or not _sound(call, one) else why(call["name"])
+                text = NOT_JSON if call_id in refused or not _sound(call, one) else why
                 valid.append(
                     ToolMessage(text, tool_call_id=call_id, name=call["name"], status="error", id=taken.message(f"{call_id}-result")),
                 )

@@ -56,6 +56,7 @@ class Mailbox:
         self._events: deque[Event] = deque()
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
+        self._lock = threading.Lock()  # a delta must not join an event that is being taken
         self._arrived = asyncio.Event()
         self._taken = asyncio.Event()
         self._turn = 0.0
@@ -80,15 +81,16 @@ class Mailbox:
             await self._taken.wait()
 
     def put(self, events: Iterable[Event]) -> None:
-        """Thread-safe under the caller's lock."""
+        """From any thread."""
         waiting = self._events
-        before = len(waiting)
-        for event in events:
-            key = _DELTAS.get(event["type"])
-            if key is not None and waiting and waiting[-1]["type"] == event["type"] and waiting[-1][key] == event[key]:
-                waiting[-1]["delta"] += event["delta"]
-            else:
-                waiting.append(event)
+        with self._lock:
+            before = len(waiting)
+            for event in events:
+                key = _DELTAS.get(event["type"])
+                if key is not None and waiting and waiting[-1]["type"] == event["type"] and waiting[-1][key] == event[key]:
+                    waiting[-1]["delta"] += event["delta"]
+                else:
+                    waiting.append(event)
         if len(waiting) > MAX_WAITING:
             raise MiddleCoreError("The agent emits events faster than they can be written down.")
         if len(waiting) > before == 0:
@@ -109,7 +111,8 @@ class Mailbox:
     def take(self) -> Iterator[Event]:
         """What waits now."""
         while self._events:
-            event = self._events.popleft()
+            with self._lock:
+                event = self._events.popleft()
             self._taken.set()
             yield event
 
@@ -142,6 +145,8 @@ class Tap(StreamMessagesHandler):
         self._answered: set[str] = set()
         self._spoken: dict[str, str] = {}
         """Messages that node code is emitting, by id, with the namespace of the task that does."""
+        self._broken: dict[str, list[Event]] = {}
+        """Ends of what broken model runs left open, by the namespace of their task."""
         self._emitters: dict[str, Callable[[Any, str], list[Event]]] = {
             "copilotkit_manually_emit_message": lambda data, _: self._message(data.get("message_id"), str(data.get("message") or "")),
             "copilotkit_manually_emit_tool_call": self._emit_call,
@@ -201,16 +206,13 @@ class Tap(StreamMessagesHandler):
             metadata = self._models.pop(run_id, {})
             if isinstance(message, AIMessage) and message.usage_metadata:
                 self.usage.append((message.usage_metadata, metadata.get("ls_provider"), metadata.get("ls_model_name")))
-            if message is None:
-                self.chunks.drop(run_id)
-            else:
-                self.say(self.chunks.end(run_id, message))
+            self.say(self.chunks.broken(run_id) if message is None else self.chunks.end(run_id, message))
 
     def on_llm_error(self, error: BaseException, *, run_id: uuid.UUID, **kwargs: Any) -> None:
-        """A model run failed or was cancelled."""
+        """A model run failed, was cancelled, or its node had enough of it. If the node goes on, it ends with the node."""
         with self._lock:
-            self._models.pop(run_id, None)
-            self.chunks.drop(run_id)
+            namespace = self._models.pop(run_id, {}).get("langgraph_checkpoint_ns", "")
+            self._broken.setdefault(namespace, []).extend(self.chunks.broken(run_id))
 
     # Nodes -------------------------------------------------------------------------------------------
 
@@ -240,7 +242,10 @@ class Tap(StreamMessagesHandler):
 
     def _end_task(self, run_id: uuid.UUID, outcome: NodeOutcome) -> None:
         self._tasks.discard(run_id)
-        namespace = self._models.pop(run_id, {}).get("langgraph_checkpoint_ns")
+        namespace = self._models.pop(run_id, {}).get("langgraph_checkpoint_ns", "")
+        ends = self._broken.pop(namespace, [])
+        if outcome == "ok":
+            self.say(ends)
         for message_id in [one for one, within in self._spoken.items() if within == namespace]:
             self.say(self._end_spoken(message_id))
         self.say(self.nodes.ended(run_id, outcome))

@@ -1,0 +1,125 @@
+"""A thread's checkpoint: read it, leave nothing pending in it, write its messages.
+
+Knows LangGraph's checkpoints and nothing of the SDK, of runs or of what clients send.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.graph import END, START
+from langgraph.types import Overwrite, StateSnapshot, StateUpdate
+
+from middle_core.errors import InvalidRequest
+from middle_core.events import ThreadId
+from middle_core.runs.graphs import Graph, joins_messages
+from middle_core.runs.repair import repair
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """The newest checkpoint of a thread. holds_messages: False where a graph keeps something else, or nothing, under `messages`."""
+
+    thread_id: ThreadId
+    snapshot: StateSnapshot
+    messages: list[BaseMessage]
+    holds_messages: bool
+
+
+class Threads:
+    """The checkpoints of one graph."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+
+    async def read(self, thread_id: ThreadId) -> Checkpoint:
+        """The thread as it stands; an unknown one is empty."""
+        snapshot = await self._graph.aget_state(configured(thread_id))
+        found = snapshot.values.get("messages", []) if isinstance(snapshot.values, Mapping) else None
+        ours = "messages" in self._graph.channels and isinstance(found, list) and all(isinstance(one, BaseMessage) for one in found)
+        return Checkpoint(thread_id, snapshot, stored(snapshot.values), ours)
+
+    async def finalised(self, checkpoint: Checkpoint) -> Checkpoint:
+        """Nothing pending any more; what tasks had finished beside an unfinished one is kept.
+
+        A new input alone would throw their results away (EvoScientist/EvoScientist#489).
+        """
+        if not checkpoint.snapshot.next:
+            return checkpoint
+        await self._graph.aupdate_state(configured(checkpoint.thread_id), None, as_node=END)
+        return await self.read(checkpoint.thread_id)
+
+    async def write(self, checkpoint: Checkpoint, messages: Sequence[BaseMessage]) -> bool:
+        """Make these the thread's messages. False where they are already.
+
+        Written as START, then ended. Right for any graph: an update in a node's name would run that node's own routing,
+        and leave what it routes to pending. Appends where that is all; else the list is replaced as a whole.
+        """
+        before = checkpoint.messages
+        kept = len(before) <= len(messages) and all(one is other for one, other in zip(before, messages, strict=False))
+        if kept and len(before) == len(messages):
+            return False
+        value: Any = list(messages)
+        if joins_messages(self._graph):
+            value = value[len(before) :] if kept else Overwrite(value)
+        await self._graph.abulk_update_state(
+            configured(checkpoint.thread_id), [[StateUpdate({"messages": value}, START)], [StateUpdate(None, END)]]
+        )
+        return True
+
+
+def configured(thread_id: ThreadId) -> RunnableConfig:
+    """Only the thread id is configurable: LangGraph copies what stands there into checkpoint metadata."""
+    return {"configurable": {"thread_id": thread_id}}
+
+
+def stored(values: Any) -> list[BaseMessage]:
+    """The LangChain messages of a graph's state."""
+    found = values.get("messages") if isinstance(values, Mapping) else None
+    return [one for one in found if isinstance(one, BaseMessage)] if isinstance(found, list) else []
+
+
+def fitted(
+    thread: Sequence[BaseMessage], fresh: Sequence[BaseMessage], *, restart_at: str | None, why: str
+) -> tuple[list[BaseMessage], list[BaseMessage]]:
+    """What must stand in the thread, and what the next input brings, so that both together are a valid history.
+
+    restart_at: the id of the message from which on the thread is dropped. why: words for calls that have no result.
+    Raises InvalidRequest where a fresh message would replace one that is not the person's own.
+    """
+    foreign = {one.id for one in thread if not isinstance(one, HumanMessage)}
+    if any(one.id in foreign for one in fresh):
+        raise InvalidRequest("messages: this id belongs to another message of the conversation. Use a fresh id for each message.")
+    end = next((at for at, one in enumerate(thread) if one.id == restart_at), len(thread)) if restart_at is not None else len(thread)
+    valid = repair([*thread[:end], *fresh], why=why)
+    # A late result moves up to its call and so into the thread; what is left untouched at the end is the input.
+    count = 0
+    while count < min(len(fresh), len(valid)) and valid[-1 - count] is fresh[-1 - count]:
+        count += 1
+    return valid[: len(valid) - count], list(fresh[len(fresh) - count :])
+
+
+def completed(messages: Sequence[BaseMessage], results: Mapping[str, str], *, why: str) -> list[BaseMessage]:
+    """The messages with these results for the calls that have none, and `why` for the rest."""
+    answered = {one.tool_call_id for one in messages if isinstance(one, ToolMessage)}
+    known = [
+        ToolMessage(results[str(call["id"])], tool_call_id=str(call["id"]), name=call["name"], id=f"{call['id']}-result")
+        for one in messages
+        if isinstance(one, AIMessage)
+        for call in one.tool_calls
+        if str(call["id"]) in results and call["id"] not in answered
+    ]
+    return repair([*messages, *known], why=why)
+
+
+def starts_with(messages: Sequence[BaseMessage], beginning: Sequence[BaseMessage]) -> bool:
+    """Whether nothing of the beginning has changed."""
+    return len(messages) >= len(beginning) and all(_same(one, other) for one, other in zip(beginning, messages, strict=False))
+
+
+def _same(one: BaseMessage, other: BaseMessage) -> bool:
+    return one.id == other.id and one.content == other.content and getattr(one, "tool_calls", None) == getattr(other, "tool_calls", None)
