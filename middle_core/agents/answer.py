@@ -18,14 +18,12 @@ from langchain_core.runnables import Runnable
 
 
 async def answer(model: Runnable[LanguageModelInput, AIMessage], messages: Sequence[BaseMessage]) -> AIMessage:
-    """What the model says to these messages. Raises what the model raises, ValueError if it says nothing at all."""
+    """What the model says to these messages. Raises what the model raises."""
     said = [message async for message in model.astream(list(messages))]
     chunks = [message for message in said if isinstance(message, AIMessageChunk)]
-    if chunks:
-        return literal(add_ai_message_chunks(chunks[0], *chunks[1:]))
-    if said:
+    if not chunks:
         return said[-1]  # the model does not stream: nothing was completed
-    raise ValueError("The model ended its stream without a single chunk.")
+    return literal(add_ai_message_chunks(chunks[0], *chunks[1:]))
 
 
 def literal(whole: AIMessageChunk) -> AIMessage:

@@ -135,7 +135,7 @@ class GuardedTool:
         if line and (earlier := self._earlier(call, line)):
             return earlier
         try:
-            value = await work()
+            outcome = self._outcome(call, await work())
         except Superseded:
             raise  # nothing of this attempt may be written any more
         except Exception as error:
@@ -149,7 +149,6 @@ class GuardedTool:
             if isinstance(error, FailRun):
                 raise
             return message
-        outcome = self._outcome(call, value)
         if ledger:
             failed, text = _for_ledger(call, outcome)
             await ledger.end(call.key, status="failed" if failed else "done", result=text)
@@ -249,7 +248,7 @@ def _command(call: Call, command: Command[Any], max_chars: int) -> Command[Any]:
     """The Command with this call's tool message in our form, and with one if it has none: a call needs its result."""
     update = command.update or {}
     if not isinstance(update, dict):
-        return command
+        raise TypeError("A tool's Command updates the state with a dict.")
     messages = [
         tool_result(call, as_text(m.content, max_chars), error=m.status == "error", artifact=m.artifact) if _answers(m, call) else m
         for m in update.get("messages", [])
@@ -265,9 +264,6 @@ def _answers(message: Any, call: Call) -> bool:
 
 def _for_ledger(call: Call, outcome: ToolMessage | Command[Any]) -> tuple[bool, str]:
     """Whether it failed, and its text. Of a Command the ledger keeps the message only: a replay does not repeat its update."""
-    update = outcome.update if isinstance(outcome, Command) else {"messages": [outcome]}
-    messages = update.get("messages", []) if isinstance(update, dict) else []
-    for message in messages:
-        if _answers(message, call):
-            return message.status == "error", message.text
-    return False, ""
+    messages = (outcome.update or {})["messages"] if isinstance(outcome, Command) else [outcome]
+    message = next((m for m in messages if _answers(m, call)), None)
+    return (message.status == "error", message.text) if message else (False, "")

@@ -76,10 +76,7 @@ class OfflineModel(BaseChatModel):
     ) -> Iterator[ChatGenerationChunk]:
         """Without a pace: a synchronous caller has nothing to look at meanwhile."""
         for message in _chunks(messages, kwargs.get("tools") or (), stop):
-            chunk = ChatGenerationChunk(message=message)
-            if run_manager:
-                run_manager.on_llm_new_token(chunk.text, chunk=chunk)
-            yield chunk
+            yield ChatGenerationChunk(message=message)
 
     async def _astream(
         self,
@@ -93,10 +90,7 @@ class OfflineModel(BaseChatModel):
         try:
             for message in _chunks(messages, kwargs.get("tools") or (), stop):
                 await asyncio.sleep(pause)  # at pace 0 too: a stop must get in between two words
-                chunk = ChatGenerationChunk(message=message)
-                if run_manager:
-                    await run_manager.on_llm_new_token(chunk.text, chunk=chunk)
-                yield chunk
+                yield ChatGenerationChunk(message=message)
             outcome = "finished"
         finally:
             if self.on_stream_end:

@@ -8,13 +8,13 @@ import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import pytest
 from langchain_core.callbacks import dispatch_custom_event
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
-from langchain_core.tools import InjectedToolCallId, Tool, ToolException, tool
+from langchain_core.tools import BaseTool, InjectedToolCallId, StructuredTool, Tool, ToolException, tool
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
@@ -22,7 +22,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
 from langgraph.prebuilt import InjectedState, ToolRuntime
 from langgraph.types import Command, Send, interrupt
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, model_validator
 
 from middle_core.agents.calls import MAX_CALLS, ONCE_TOO_OFTEN
 from middle_core.agents.dispatch import add_tools, route_tools, tools_node
@@ -538,10 +538,94 @@ async def test_an_artifact_stays_beside_the_text() -> None:
     assert (results(state)["c0"].content, results(state)["c0"].artifact) == ("a picture", {"pixels": 4})
 
 
-async def test_a_tool_of_another_class_runs_too() -> None:
-    upper = Tool(name="upper", func=str.upper, description="Upper case.")
-    state = await graph_of([upper], calls(("c0", "upper", {"__arg1": "abc"}))).ainvoke(human(), CONFIG)
-    assert results(state)["c0"].content == "ABC"
+class Shout(BaseTool):
+    """A tool as an old library writes it: a class, no schema."""
+
+    name: str = "shout"
+    description: str = "Shout."
+
+    def _run(self, word: str) -> str:
+        return word.upper() + threading.current_thread().name
+
+
+class ShoutLater(Shout):
+    async def _arun(self, word: str) -> str:
+        return word.upper()
+
+
+@pytest.mark.parametrize(
+    ("made", "arguments", "text"),
+    [
+        (Tool(name="shout", func=str.upper, description="Shout."), {"__arg1": "abc"}, "ABC"),
+        (Shout(), {"word": "abc"}, "ABCmiddle-core-tool"),
+        (ShoutLater(), {"word": "abc"}, "ABC"),
+        (ShoutLater(), {"words": "abc"}, "The arguments of shout are not valid, so nothing was run. word: Field required."),
+    ],
+)
+async def test_a_tool_of_another_class_runs_too(made: BaseTool, arguments: dict[str, Any], text: str) -> None:
+    state = await graph_of([made], calls(("c0", "shout", arguments))).ainvoke(human(), CONFIG)
+    assert results(state)["c0"].content == text
+
+
+async def test_a_tool_with_a_json_schema_checks_its_own_arguments() -> None:
+    async def remote(**arguments: Any) -> str:
+        return f"got {arguments}"
+
+    schema = {"type": "object", "properties": {"x": {"type": "integer"}}}
+    made = StructuredTool(name="remote", description="As MCP gives it.", args_schema=schema, coroutine=remote)
+    broken = AIMessage("", invalid_tool_calls=[{"id": "c1", "name": "remote", "args": "{", "error": None, "type": "invalid_tool_call"}])
+    state = await graph_of([made], calls(("c0", "remote", {"x": 1})), broken).ainvoke(human(), CONFIG)
+    assert results(state)["c0"].content == "got {'x': 1}"
+    assert results(state)["c1"].content == "The arguments of remote are not valid, so nothing was run. They are not a complete JSON object."
+
+
+class Span(BaseModel):
+    start: int
+    end: int
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.start > self.end:
+            raise ValueError("start is after end")
+        return self
+
+
+async def test_what_only_the_tools_own_schema_refuses_is_an_error_result_too(ledger: MemoryLedger) -> None:
+    @tool(args_schema=Span)
+    async def cut(start: int, end: int) -> str:
+        """Cut."""
+        raise AssertionError("it ran")
+
+    state = await graph_of([cut], calls(("c0", "cut", {"start": 2, "end": 1}))).ainvoke(human(), CONFIG)
+    assert results(state)["c0"].text.endswith("nothing was run. arguments: Value error, start is after end.")
+    assert ledger.log == []
+
+
+async def test_a_tool_message_of_the_tools_own_gets_our_id_and_keeps_its_status(ledger: MemoryLedger) -> None:
+    @tool
+    async def act(call_id: Annotated[str, InjectedToolCallId]) -> ToolMessage:
+        """Act."""
+        return ToolMessage("refused", tool_call_id=call_id, id="its-own", status="error", artifact=7)
+
+    found = results(await graph_of([act], calls(("c0", "act", {}))).ainvoke(human(), CONFIG))["c0"]
+    assert (found.id, found.content, found.status, found.artifact) == ("c0-result", "refused", "error", 7)
+    assert ledger.lines["c0"] == LedgerLine("act", "failed", "refused")
+
+
+async def test_a_command_that_no_graph_can_take_is_the_tools_error(ledger: MemoryLedger) -> None:
+    @tool
+    async def act() -> Command[Any]:
+        """Act."""
+        return Command(update=[("colour", "red")])
+
+    state = await graph_of([act], calls(("c0", "act", {}))).ainvoke(human(), CONFIG)
+    assert results(state)["c0"].status == "error"
+    assert ledger.lines["c0"].status == "failed"
+
+
+def test_a_tool_without_a_function_is_refused_when_the_graph_is_built() -> None:
+    with pytest.raises(ValueError, match="'empty' has neither a function nor a coroutine"):
+        tools_node([StructuredTool(name="empty", description="Empty.", args_schema=Span)])
 
 
 async def test_a_huge_result_is_cut_with_a_note_and_events_carry_the_same_message() -> None:
