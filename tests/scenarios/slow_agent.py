@@ -1,0 +1,42 @@
+"""An agent for servers in another process: it counts aloud, as slowly as it is asked to, and marks what it does in a file."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+from langchain_core.language_models.chat_models import BaseChatModel
+from langchain_core.messages import AIMessageChunk, BaseMessage
+from langchain_core.outputs import ChatGenerationChunk, ChatResult
+
+from tests.fakes.graphs import Graph, chat
+
+PACE_S = 0.02
+
+
+class Counting(BaseChatModel):
+    """Answers "count N" with N words, `PACE_S` apart."""
+
+    @property
+    def _llm_type(self) -> str:
+        return "counting"
+
+    def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
+        raise TypeError("this model only streams")
+
+    async def _astream(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
+        count = int(str(messages[-1].content).split()[1])
+        for number in range(1, count + 1):
+            yield ChatGenerationChunk(message=AIMessageChunk(content=f"w{number} "))
+            await asyncio.sleep(PACE_S)
+
+
+def build() -> Graph:
+    """The graph."""
+    return chat(Counting())
+
+
+def whole(count: int) -> str:
+    """The answer to "count N"."""
+    return "".join(f"w{number} " for number in range(1, count + 1))

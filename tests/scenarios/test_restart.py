@@ -1,0 +1,105 @@
+"""kill -9, SIGTERM and a second start: what a person has seen is kept, the thread works, and nothing is told twice."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.fakes.agui_verify import verify_streams
+from tests.fakes.process import free_port, gone, serve
+from tests.scenarios.slow_agent import whole
+
+AGENT = "slow=tests.scenarios.slow_agent:build"
+
+pytestmark = pytest.mark.slow
+
+
+async def test_kill_9_keeps_the_partial_answer_and_the_thread_works(tmp_path: Path) -> None:
+    port = free_port()
+    async with serve(tmp_path, port=port, agents=AGENT) as server:
+        with pytest.raises(httpx.TransportError):
+            async with server.say("count 2000") as reader:
+                await reader.until_text("w20 ")
+                await server.kill()
+                await reader.rest()
+    seen, run_id, cursor = reader.text, reader.run_id, reader.last_id
+    async with serve(tmp_path, port=port, agents=AGENT) as server:
+        async with server.follow(run_id, cursor) as rest:
+            await rest.rest()
+        assert rest.events[-1]["type"] == "RUN_ERROR"
+        assert rest.events[-1]["code"] == "run_lost"
+        async with server.follow(run_id) as replay:
+            await replay.rest()
+        assert replay.text == seen + rest.text, "all that was seen, and nothing twice"
+        assert whole(2000).startswith(replay.text)
+        history = await server.history()
+        assert [(m["role"], m["content"]) for m in history] == [("user", "count 2000"), ("assistant", replay.text)]
+        assert history[1]["metadata"] == {"stopped": True}
+        assert (await server.ask("count 3")).text == whole(3)
+        assert [m["content"] for m in await server.history()][-2:] == ["count 3", whole(3)]
+    [verdict] = await verify_streams([bytes(replay.raw)])
+    assert verdict.ok, verdict
+
+
+async def test_kill_9_again_and_again_at_any_moment(tmp_path: Path) -> None:
+    """The run that was alive ends once, as lost; the threads that were not are untouched."""
+    port = free_port()
+    for round_ in range(4):
+        async with serve(tmp_path, port=port, agents=AGENT) as server:
+            for earlier in range(round_):
+                thread = f"round{earlier}"
+                contents = [m["content"] for m in await server.history(thread=thread)]
+                assert contents[:2] == ["count 5", whole(5)]
+                assert whole(1000).startswith(contents[3])
+                assert (await server.get(f"/threads/{thread}")).json()["lastRun"]["errorCode"] == "run_lost"
+            thread = f"round{round_}"
+            assert (await server.ask("count 5", thread=thread)).text == whole(5)
+            async with server.say("count 1000", thread=thread) as reader:
+                await reader.until_text(f"w{1 + round_ * 7} ")
+                await server.kill()
+
+
+async def test_sigterm_tells_the_streams_at_once_and_exits_cleanly(tmp_path: Path) -> None:
+    env = {"MIDDLE_CORE_DRAIN_S": "0"}
+    async with serve(tmp_path, agents=AGENT, env=env) as server:
+        async with server.say("count 2000") as reader, server.follow(reader.run_id) as other:
+            await reader.until_text("w5 ")
+            await other.until_text("w5 ")
+            assert server.process is not None
+            async with asyncio.timeout(2):
+                server.process.send_signal(signal.SIGTERM)
+                await reader.rest()
+                await other.rest()
+        assert await gone(server.process, 10) in {0, -signal.SIGTERM}
+        for stream in (reader, other):
+            assert stream.events[-1]["name"] == "middle_core.reattach"
+            assert stream.events[-1]["value"]["reason"] == "drain"
+    async with serve(tmp_path, agents=AGENT) as server, server.follow(reader.run_id, reader.last_id) as rest:
+        await rest.rest()
+        assert rest.events[-1]["code"] == "run_lost"
+
+
+async def test_sigterm_lets_a_short_answer_come_to_its_end(tmp_path: Path) -> None:
+    async with serve(tmp_path, agents=AGENT, env={"MIDDLE_CORE_DRAIN_S": "20"}) as server:
+        async with server.say("count 60") as reader:
+            await reader.until_text("w3 ")
+            assert server.process is not None
+            server.process.send_signal(signal.SIGTERM)
+            await reader.rest()
+        assert await gone(server.process, 15) in {0, -signal.SIGTERM}
+    async with serve(tmp_path, agents=AGENT) as server, server.follow(reader.run_id, reader.last_id) as rest:
+        await rest.rest()
+    assert reader.text + rest.text == whole(60)
+    assert rest.types[-1] == "RUN_FINISHED"
+
+
+async def test_a_second_process_on_the_same_file_is_refused_with_the_way_out(tmp_path: Path) -> None:
+    async with serve(tmp_path, agents=AGENT) as server:
+        with pytest.raises(AssertionError, match=r"(?i)postgres"):
+            async with serve(tmp_path, agents=AGENT):
+                raise RuntimeError("two writers on one file")
+        assert (await server.ask("count 2")).text == whole(2)

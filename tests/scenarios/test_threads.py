@@ -1,0 +1,94 @@
+"""The thread list and one thread's status: what the side bar and the second tab live on."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from tests.fakes.graphs import chat
+from tests.fakes.models import ScriptedModel, finish
+from tests.fakes.stack import stack
+
+
+async def test_the_list_is_newest_first_in_pages_and_shows_what_runs(tmp_path: Path) -> None:
+    gate = asyncio.Event()
+    model = ScriptedModel(turns=[[f"answer {number}", finish()] for number in range(5)] + [["slow", gate, finish()]])
+    async with stack(tmp_path, agents={"default": lambda: chat(model)}) as server:
+        for number in range(5):
+            await server.ask(f"question   number\n{number}", thread=f"t{number}")
+        async with server.say("again", thread="t1") as reader:
+            await reader.until_text("slow")
+            first = (await server.get("/threads?limit=2")).json()
+            second = (await server.get(f"/threads?limit=2&cursor={first['next']}")).json()
+            third = (await server.get(f"/threads?limit=2&cursor={second['next']}")).json()
+            rows = first["threads"] + second["threads"] + third["threads"]
+            assert third["next"] is None
+            assert [row["threadId"] for row in rows] == ["t1", "t4", "t3", "t2", "t0"]
+            assert [row["running"] for row in rows] == [True, False, False, False, False]
+            assert rows[0]["title"] == "question number 1", "the title stays the first question's"
+            gate.set()
+            await reader.rest()
+
+
+async def test_the_etag_changes_when_something_happens_and_only_then(tmp_path: Path) -> None:
+    gate = asyncio.Event()
+    model = ScriptedModel(turns=[["slow", gate, finish()]])
+    async with stack(tmp_path, agents={"default": lambda: chat(model)}) as server:
+        async with server.say("hi", run="mine") as reader:
+            await reader.until_text("slow")
+            busy = await server.get("/threads/t1")
+            assert busy.json()["activeRun"]["clientRunId"] == "mine"
+            same = await server.get("/threads/t1", headers={"if-none-match": busy.headers["etag"]})
+            assert (same.status_code, same.content) == (304, b"")
+            gate.set()
+            await reader.rest()
+        idle = await server.get("/threads/t1", headers={"if-none-match": busy.headers["etag"]})
+        assert idle.status_code == 200
+        assert idle.json()["activeRun"] is None
+        assert idle.json()["lastRun"]["status"] == "finished"
+
+
+async def test_deleting_a_thread_deletes_everything_and_stops_what_runs(tmp_path: Path) -> None:
+    model = ScriptedModel(turns=[["a secret plan", asyncio.Event()], ["fresh", finish()]])
+    async with stack(tmp_path, agents={"default": lambda: chat(model)}) as server:
+        async with server.say("hi") as reader:
+            await reader.until_text("a secret plan")
+            gone = await server.http.delete(server.url + "/threads/t1", headers=server.headers())
+            assert gone.status_code == 204
+            assert model.ended == ["cancelled"]
+            assert (await server.get("/threads/t1")).status_code == 404
+            assert (await server.get(f"/copilotkit/runs/{reader.run_id}/events")).status_code == 404
+        assert await server.history() == []
+        assert (await server.ask("hello")).text == "fresh"
+    assert [message.content for message in model.seen[1]] == ["hello"]
+
+
+async def test_info_names_agents_and_model(tmp_path: Path) -> None:
+    model = ScriptedModel(turns=[])
+    async with stack(tmp_path, agents={"one": lambda: chat(model), "two": lambda: chat(model)}) as server:
+        info = (await server.get("/copilotkit/info")).json()
+    assert [(agent["name"], agent["default"]) for agent in info["agents"]] == [("one", True), ("two", False)]
+    assert info["model"] == "offline"
+
+
+async def test_health_needs_no_token_and_tells_nothing(tmp_path: Path) -> None:
+    async with stack(tmp_path, agents={"default": lambda: chat(ScriptedModel(turns=[]))}) as server:
+        assert (await server.http.get(server.url + "/healthz")).json() == {"status": "ok"}
+        assert (await server.http.get(server.url + "/readyz")).json() == {"status": "ready"}
+        server.parts.supervisor.begin_drain()
+        draining = await server.http.get(server.url + "/readyz")
+        assert (draining.status_code, draining.json()) == (503, {"status": "draining"})
+        refused = await server.post(
+            "/copilotkit", {"threadId": "t", "runId": "r", "messages": [], "tools": [], "context": [], "state": {}, "forwardedProps": {}}
+        )
+        assert (refused.status_code, refused.json()["code"], refused.headers["retry-after"]) == (503, "draining", "5")
+
+
+async def test_an_agent_keeps_its_threads(tmp_path: Path) -> None:
+    model = ScriptedModel(turns=[["one", finish()]])
+    async with stack(tmp_path, agents={"one": lambda: chat(model), "two": lambda: chat(model)}) as server:
+        await server.ask("hi", agent="one")
+        body = {"threadId": "t1", "runId": "r9", "messages": [], "tools": [], "context": [], "state": {}, "forwardedProps": {}}
+        refused = await server.post("/copilotkit/two", body)
+        assert (refused.status_code, refused.json()["code"]) == (422, "invalid_request")
+        assert "one" in refused.json()["detail"]
