@@ -1,4 +1,4 @@
-"""What holds for every sequence a source can invent. The checker here is written from the rules, not from the gate."""
+"""What holds for every sequence a source can invent. The checker is `tests.fakes.agui_rules`, written without the gate."""
 
 from __future__ import annotations
 
@@ -6,101 +6,18 @@ from collections import defaultdict
 from itertools import cycle
 from typing import Any
 
-import orjson
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from middle_core.events import ClientRunId, ClientThreadId, Event, EventType, RunId
 from middle_core.runs.gate import Cancelled, End, Failed, Finished, Gate, opening
 from tests.fakes import agui_events as ev
+from tests.fakes import agui_rules
 from tests.fakes.agui_verify import verify_streams
 
 MAX_BYTES = 4096
 THREAD, RUN = ClientThreadId("t"), ClientRunId("r")
-LAWS = settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow])
-
-# The checker ------------------------------------------------------------------------------------------
-
-PAIRS = {
-    "TEXT_MESSAGE_END": ("TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "messageId"),
-    "TOOL_CALL_END": ("TOOL_CALL_START", "TOOL_CALL_ARGS", "toolCallId"),
-    "REASONING_MESSAGE_END": ("REASONING_MESSAGE_START", "REASONING_MESSAGE_CONTENT", "messageId"),
-    "REASONING_END": ("REASONING_START", None, "messageId"),
-    "STEP_FINISHED": ("STEP_STARTED", None, "stepName"),
-}
-STARTS = {start: (start, key) for start, _, key in PAIRS.values()}
-PARTS = {part: (start, key) for start, part, key in PAIRS.values() if part}
-ENDS = {end: (start, key) for end, (start, _, key) in PAIRS.items()}
-ALONE = {
-    "TOOL_CALL_RESULT",
-    "STATE_SNAPSHOT",
-    "STATE_DELTA",
-    "MESSAGES_SNAPSHOT",
-    "ACTIVITY_SNAPSHOT",
-    "ACTIVITY_DELTA",
-    "REASONING_ENCRYPTED_VALUE",
-    "CUSTOM",
-}
-
-
-def violations(events: list[Event]) -> list[str]:
-    """Every broken rule of a whole run, in words."""
-    broken: list[str] = []
-    open_: set[tuple[str, str]] = set()
-    message_ids: set[str] = set()
-    call_ids: set[str] = set()
-    answered: set[str] = set()
-    if not events or events[0]["type"] != "RUN_STARTED":
-        broken.append("does not begin with RUN_STARTED")
-    for at, event in enumerate(events):
-        kind = event["type"]
-        where = f"{at} {kind}"
-        last = at == len(events) - 1
-        if len(orjson.dumps(event)) > MAX_BYTES:
-            broken.append(f"{where}: {len(orjson.dumps(event))} bytes")
-        broken += [f"{where}: {key} is null" for key, value in event.items() if value is None and (kind, key) != ("CUSTOM", "value")]
-        if (kind in ("RUN_FINISHED", "RUN_ERROR")) != last:
-            broken.append(f"{where}: a terminal event must be the last one, and only that")
-        if kind in ("RUN_FINISHED", "RUN_ERROR") and open_:
-            broken.append(f"{where}: still open: {open_}")
-        if kind in STARTS:
-            start, key = STARTS[kind]
-            if (start, event[key]) in open_:
-                broken.append(f"{where}: {event[key]!r} is open already")
-            open_.add((start, event[key]))
-            ids = {"TEXT_MESSAGE_START": message_ids, "REASONING_MESSAGE_START": message_ids, "TOOL_CALL_START": call_ids}.get(kind)
-            if ids is not None:
-                if event[key] in ids:
-                    broken.append(f"{where}: {event[key]!r} was used before")
-                ids.add(event[key])
-            if kind == "REASONING_MESSAGE_START" and not any(start == "REASONING_START" for start, _ in open_):
-                broken.append(f"{where}: outside of a reasoning block")
-        elif kind in PARTS:
-            start, key = PARTS[kind]
-            if (start, event[key]) not in open_:
-                broken.append(f"{where}: {event[key]!r} is not open")
-            if not event["delta"]:
-                broken.append(f"{where}: empty delta")
-        elif kind in ENDS:
-            start, key = ENDS[kind]
-            if (start, event[key]) not in open_:
-                broken.append(f"{where}: {event[key]!r} is not open")
-            open_.discard((start, event[key]))
-            if kind == "REASONING_END" and not any(s == "REASONING_START" for s, _ in open_):
-                broken += [f"{where}: {key!r} outlives its block" for s, key in open_ if s == "REASONING_MESSAGE_START"]
-        elif kind == "TOOL_CALL_RESULT":
-            if ("TOOL_CALL_START", event["toolCallId"]) in open_:
-                broken.append(f"{where}: a result before its call was complete")
-            if event["toolCallId"] in answered or event["messageId"] in message_ids:
-                broken.append(f"{where}: answered twice, or its message id is taken")
-            answered.add(event["toolCallId"])
-            message_ids.add(event["messageId"])
-            if not isinstance(event["content"], str):
-                broken.append(f"{where}: content is no string")
-        elif kind not in ALONE | {"RUN_STARTED", "RUN_FINISHED", "RUN_ERROR"}:
-            broken.append(f"{where}: not in the vocabulary")
-    return broken
-
+LAWS = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 
 # Sequences --------------------------------------------------------------------------------------------
 
@@ -226,7 +143,7 @@ def whole_run(events: list[Any], end: End) -> list[Event]:
 @LAWS
 @given(adversarial, ends)
 def test_whatever_comes_in_a_legal_run_comes_out(events: list[Any], end: End) -> None:
-    assert violations(whole_run(events, end)) == []
+    assert agui_rules.violations(whole_run(events, end), max_bytes=MAX_BYTES) == []
 
 
 @LAWS
@@ -260,7 +177,7 @@ def test_an_attempt_taken_over_closes_what_the_one_before_left_open(before: list
     second = gate()
     logged += second.recover(logged)
     logged += [out for event in after for out in second.feed(event)]
-    assert violations(logged + second.close(Finished())) == []
+    assert agui_rules.violations(logged + second.close(Finished()), max_bytes=MAX_BYTES) == []
 
 
 plain_pieces = st.text(alphabet="ab😀é\u2028", max_size=5)
@@ -326,7 +243,7 @@ def test_a_character_cut_in_two_by_utf16_comes_out_whole(words: str, data: st.Da
 )
 def test_a_delta_of_any_length_arrives_in_pieces_that_fit(delta: str, part: Any) -> None:
     out = whole_run([part("m", delta)], Finished())
-    assert violations(out) == []
+    assert agui_rules.violations(out, max_bytes=MAX_BYTES) == []
     assert "".join(event["delta"] for event in out if "delta" in event) == delta
 
 
