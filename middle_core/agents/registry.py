@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables.base import Runnable
@@ -36,6 +36,7 @@ from middle_core.errors import MiddleCoreError
 SETTING = "MIDDLE_CORE_AGENTS"
 
 Graph = CompiledStateGraph[Any, Any, Any, Any]
+T = TypeVar("T")
 
 
 class AgentNotLoaded(MiddleCoreError):
@@ -69,13 +70,18 @@ class AgentSpec:
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """An agent, ready to run."""
+    """An agent, ready to run.
+
+    stock_tool_nodes: its nodes that are LangGraph's ToolNode. They run, but without the ledger: a resume runs
+    finished calls again, and a tool's error may end the run.
+    """
 
     name: str
     description: str
     graph: Graph
     client_writable: frozenset[str]
     server_tools: frozenset[str]
+    stock_tool_nodes: frozenset[str] = frozenset()
 
 
 async def load(specs: Mapping[str, Any], deps: AgentDeps) -> dict[str, Agent]:
@@ -90,12 +96,16 @@ async def _load(name: str, given: Any, deps: AgentDeps) -> Agent:
     graph = _bound(spec.graph, deps.checkpointer, entry)
     if unknown := spec.client_writable - graph.channels.keys():
         raise AgentNotLoaded(f"{entry}: client_writable names {', '.join(sorted(unknown))}, which the graph's state does not have.")
+    stock = dict(_tool_nodes(graph, ToolNode))
+    ours = dict(_tool_nodes(graph, ToolsNode))
+    found = (*(node.tools_by_name.keys() for node in stock.values()), *(node.names for node in ours.values()))
     return Agent(
         name=name,
         description=spec.description,
         graph=graph,
         client_writable=spec.client_writable,
-        server_tools=frozenset(tool.name for tool in spec.tools) | _tool_names(graph),
+        server_tools=frozenset(tool.name for tool in spec.tools).union(*found),
+        stock_tool_nodes=frozenset(stock),
     )
 
 
@@ -158,15 +168,12 @@ def _bound(graph: Any, checkpointer: BaseCheckpointSaver[Any], entry: str) -> Gr
     )
 
 
-def _tool_names(graph: Graph) -> frozenset[str]:
-    """The names of all tools that a node of the graph, or of a graph within it, runs."""
-    names: set[str] = set()
-    for level in (graph, *(inner for _, inner in graph.get_subgraphs(recurse=True) if isinstance(inner, Pregel))):
-        for node in level.nodes.values():
+def _tool_nodes(graph: Graph, kind: type[T]) -> Iterator[tuple[str, T]]:
+    """The nodes of that kind by path, those of graphs within the graph included."""
+    inner = graph.get_subgraphs(recurse=True)
+    for path, level in (("", graph), *((f"{path}|", level) for path, level in inner if isinstance(level, Pregel))):
+        for name, node in level.nodes.items():
             for runnable in (node.bound, *getattr(node.bound, "steps", ())):
-                if isinstance(runnable, ToolNode):
-                    names.update(runnable.tools_by_name)
-                function = getattr(runnable, "afunc", None)
-                if isinstance(function, ToolsNode):
-                    names.update(function.names)
-    return frozenset(names)
+                found = runnable if isinstance(runnable, kind) else getattr(runnable, "afunc", None)
+                if isinstance(found, kind):
+                    yield f"{path}{name}", found

@@ -56,6 +56,11 @@ async def test_the_servers_tools_are_found_in_nodes_in_inner_graphs_and_in_the_s
         "bare": frozenset(),
     }
     assert list(agents) == ["nodes", "spec", "bare"]
+    assert {name: agent.stock_tool_nodes for name, agent in agents.items()} == {
+        "nodes": {"inner|old_tools"},
+        "spec": frozenset(),
+        "bare": frozenset(),
+    }
 
 
 @pytest.mark.parametrize(
