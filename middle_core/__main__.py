@@ -16,6 +16,7 @@ import typer
 import uvicorn
 from fastapi import FastAPI
 from pydantic import ValidationError
+from starlette.types import Message, Receive, Scope, Send
 
 from middle_core import telemetry
 from middle_core.app import create_app
@@ -41,10 +42,31 @@ class DrainingServer(uvicorn.Server):
     async def shutdown(self, sockets: Any = None) -> None:
         """Say that the drain begins, then shut down as ever."""
         app = self.config.app
-        parts = getattr(app.state, "parts", None) if isinstance(app, FastAPI) else None
+        parts = getattr(app.state, "parts", None) if isinstance(app, PlainRefusal | FastAPI) else None
         if parts is not None:
             parts.supervisor.begin_drain()
         await super().shutdown(sockets)
+
+
+class PlainRefusal:
+    """Where the start is refused for a reason that the operator can mend, say that reason instead of a traceback."""
+
+    def __init__(self, app: FastAPI) -> None:
+        self._app = app
+        self.state = app.state
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "lifespan":
+            await self._app(scope, receive, send)
+            return
+
+        async def plain(message: Message) -> None:
+            refused = getattr(self.state, "refused", "")
+            if message["type"] == "lifespan.startup.failed" and refused:
+                message = {**message, "message": refused}
+            await send(message)
+
+        await self._app(scope, receive, plain)
 
 
 def fail(text: str) -> typer.Exit:
@@ -59,7 +81,10 @@ def settings_or_exit() -> Iterator[Settings]:
     try:
         yield Settings()
     except ValidationError as error:
-        lines = [f"{'.'.join(map(str, item['loc'])) or 'settings'}: {item['msg']}" for item in error.errors(include_input=False, include_url=False)]
+        lines = [
+            f"{'.'.join(map(str, item['loc'])) or 'settings'}: {item['msg']}"
+            for item in error.errors(include_input=False, include_url=False)
+        ]
         raise fail("the settings are not valid.\n  " + "\n  ".join(lines)) from None
 
 
@@ -118,7 +143,14 @@ def serve(host: Host = "127.0.0.1", port: Annotated[int, typer.Option(help="The 
         verify = verifier_of(settings, issuer, httpx.AsyncClient(timeout=5.0, follow_redirects=False))
         app = create_app(settings, verify, mint_dev_token=mint_with(issuer) if issuer is not None else None)
         config = uvicorn.Config(
-            app, host=host, port=port, log_config=None, access_log=False, server_header=False, timeout_keep_alive=75, timeout_graceful_shutdown=5
+            PlainRefusal(app),
+            host=host,
+            port=port,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_keep_alive=75,
+            timeout_graceful_shutdown=5,
         )
         server = DrainingServer(config)
         server.run()

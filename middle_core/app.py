@@ -10,9 +10,9 @@ import gc
 import logging
 import socket
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import httpx
 import uuid_utils
@@ -20,11 +20,14 @@ from fastapi import FastAPI
 
 from middle_core import __version__
 from middle_core.agents import registry
-from middle_core.agents.registry import AgentDeps
+from middle_core.agents.registry import AgentDeps, AgentNotLoaded
 from middle_core.auth.verify import Verifier
 from middle_core.backend.client import BackendClient
+from middle_core.emit import progress
 from middle_core.eventlog.sqlite import SqliteEventLog
-from middle_core.models.factory import build_model
+from middle_core.eventlog.sqlite_file import DatabaseRefused
+from middle_core.models.cerebras import Waiting
+from middle_core.models.factory import build_model, close_model
 from middle_core.runs.agui_source import AguiSource
 from middle_core.runs.checkpoints import open_saver
 from middle_core.runs.engine import Engine
@@ -38,6 +41,10 @@ from middle_core.transports.correlation import CorrelationMiddleware
 from middle_core.transports.streams import StreamPolicy
 
 logger = logging.getLogger(__name__)
+
+
+REFUSALS: Final = (DatabaseRefused, AgentNotLoaded, ValueError)
+"""What stops a start for a reason that the operator can mend; their texts say how. `app.state.refused` then holds it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +63,7 @@ async def open_parts(settings: Settings, specs: Mapping[str, Any]) -> AsyncItera
     settings.data_dir.mkdir(parents=True, exist_ok=True)
     url = settings.resolved_database_url
     async with (
+        AsyncExitStack() as stack,
         SqliteEventLog.open(url) as log,
         open_saver(log) as saver,
         httpx.AsyncClient(timeout=httpx.Timeout(15.0, connect=5.0), follow_redirects=False) as http,
@@ -64,7 +72,9 @@ async def open_parts(settings: Settings, specs: Mapping[str, Any]) -> AsyncItera
             settings.model,
             cerebras_api_key=settings.cerebras_api_key.get_secret_value(),
             cerebras_base_url=settings.cerebras_base_url,
+            on_wait=_say_waiting,
         )
+        stack.push_async_callback(close_model, model)
         deps = AgentDeps(checkpointer=saver, model=model, backend=BackendClient(settings.backend_url, http))
         agents = await registry.load(specs, deps)
         sources = {
@@ -97,6 +107,11 @@ async def open_parts(settings: Settings, specs: Mapping[str, Any]) -> AsyncItera
             await supervisor.drain(within_s=settings.drain_s)
 
 
+async def _say_waiting(waiting: Waiting) -> None:
+    """Show the person that the model has no capacity now, instead of a silence."""
+    await progress(f"Waiting for the model: it has no capacity, trying again in {waiting.seconds:.0f} s.")
+
+
 def create_app(
     settings: Settings, verify: Verifier, *, mint_dev_token: dev_token.Mint | None = None, agents: Mapping[str, Any] | None = None
 ) -> FastAPI:
@@ -107,7 +122,12 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        async with open_parts(settings, agents or settings.agents) as parts:
+        async with AsyncExitStack() as stack:
+            try:
+                parts = await stack.enter_async_context(open_parts(settings, agents or settings.agents))
+            except REFUSALS as error:
+                app.state.refused = str(error)
+                raise
             app.state.parts = parts
             caller = Caller(verify)
             policy = StreamPolicy(heartbeat_s=settings.heartbeat_s, max_stream_s=settings.max_stream_s)

@@ -84,11 +84,22 @@ class DevStack:
         module = [sys.executable, "-m", "middle_core"]
         node = shutil.which("node") or "node"
         return [
-            Part("backend-core (stand-in)", [*module, "demo-backend", "--port", str(backend)], python, f"http://127.0.0.1:{backend}/healthz"),
+            Part(
+                "backend-core (stand-in)", [*module, "demo-backend", "--port", str(backend)], python, f"http://127.0.0.1:{backend}/healthz"
+            ),
             Part("middle-core", [*module, "serve", "--port", str(middle)], python, f"http://127.0.0.1:{middle}/readyz"),
             Part(
                 "frontend-core",
-                [node, "node_modules/next/dist/bin/next", "start", "frontend_core", "--hostname", "127.0.0.1", "--port", str(self._page_port)],
+                [
+                    node,
+                    "node_modules/next/dist/bin/next",
+                    "start",
+                    "frontend_core",
+                    "--hostname",
+                    "127.0.0.1",
+                    "--port",
+                    str(self._page_port),
+                ],
                 page,
                 f"http://127.0.0.1:{self._page_port}/api/health",
             ),

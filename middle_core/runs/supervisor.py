@@ -64,6 +64,11 @@ class Supervisor:
             self._beating.cancel()
             await asyncio.wait([self._beating])
 
+    @property
+    def live(self) -> int:
+        """How many runs have a task here."""
+        return len(self._handles)
+
     def start(self, job: Job, *, grace_s: float | None) -> None:
         """Give the run its task. Does not wait."""
         run_id = job.run.run_id

@@ -76,7 +76,7 @@ async def serve(
                 while not await _ready(http, url):
                     assert process.returncode is None, log_file.read_text(encoding="utf-8")
                     await asyncio.sleep(0.05)
-            yield Server(url, None, None, None, http, process=process, log_file=log_file)  # type: ignore[arg-type] - in another process
+            yield Server(url, None, None, None, http, process=process, log_file=log_file)  # type: ignore[arg-type]  # in another process
         finally:
             if process.returncode is None:
                 process.kill()

@@ -177,6 +177,7 @@ class Stack:
 
     async def ask(self, text: str, **more: Any) -> Reader:
         """A whole turn."""
+        reader: Reader
         async with self.say(text, **more) as reader:
             return await reader.rest()
 

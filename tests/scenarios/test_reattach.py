@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -176,13 +178,13 @@ async def test_a_client_that_goes_away_changes_nothing(tmp_path: Path) -> None:
 
 
 async def test_a_run_bound_to_its_followers_ends_after_the_grace_unless_someone_attaches(tmp_path: Path) -> None:
-    bound = {"forwardedProps": {"middleCore": {"on_disconnect": "cancel"}}}
+    bound = {"middleCore": {"on_disconnect": "cancel"}}
     model = ScriptedModel(turns=[["a", asyncio.Event()], ["b", gate := asyncio.Event(), "c", finish()]])
     async with stack(tmp_path, agents={"default": lambda: chat(model)}, disconnect_grace_s=0.05) as server:
-        async with server.say("hi", thread="left", **bound) as reader:
+        async with server.say("hi", thread="left", forwardedProps=bound) as reader:
             await reader.until_text("a")
         await until(lambda: model.ended == ["cancelled"])
-        async with server.say("hi", thread="kept", **bound) as first:
+        async with server.say("hi", thread="kept", forwardedProps=bound) as first:
             await first.until_text("b")
             async with server.follow(first.run_id) as second:
                 await second.until_text("b")
@@ -192,17 +194,9 @@ async def test_a_run_bound_to_its_followers_ends_after_the_grace_unless_someone_
         assert second.text == "bc"
 
 
-class answered:  # noqa: N801 - reads as a phrase: async with answered(...)
+@asynccontextmanager
+async def answered(data_dir: Path) -> AsyncIterator[tuple[Stack, Reader]]:
     """A server with one finished run, and the reader that saw it."""
-
-    def __init__(self, data_dir: Path) -> None:
-        self._data_dir = data_dir
-
-    async def __aenter__(self) -> tuple[Stack, Reader]:
-        model = ScriptedModel(turns=[["one ", "two ", "three", finish()]])
-        self._context = stack(self._data_dir, agents={"default": lambda: chat(model)})
-        server = await self._context.__aenter__()
-        return server, await server.ask("hi")
-
-    async def __aexit__(self, *exc_info: object) -> None:
-        await self._context.__aexit__(*exc_info)  # type: ignore[arg-type] - passed on as it came
+    model = ScriptedModel(turns=[["one ", "two ", "three", finish()]])
+    async with stack(data_dir, agents={"default": lambda: chat(model)}) as server:
+        yield server, await server.ask("hi")

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
+from langchain_core.messages import ToolMessage
 from langchain_core.tools import tool
 
 from tests.fakes.agui_verify import verify_streams
@@ -61,7 +64,7 @@ async def test_a_message_sent_before_the_stop_has_finished_is_answered(tmp_path:
 
         release: asyncio.Event
 
-        async def _astream(self, *args, **kwargs):  # type: ignore[no-untyped-def, override]
+        async def _astream(self, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
             try:
                 async for chunk in super()._astream(*args, **kwargs):
                     yield chunk
@@ -162,7 +165,7 @@ async def test_a_tool_that_had_finished_keeps_its_result(tmp_path: Path) -> None
             await server.stop()
             await reader.rest()
         await server.ask("again")
-    results = {message.tool_call_id: message.content for message in model.seen[1] if message.type == "tool"}
+    results = {message.tool_call_id: message.content for message in model.seen[1] if isinstance(message, ToolMessage)}
     assert results["c1"] == "quick a"
     assert "stopped" in results["c2"]
 

@@ -14,6 +14,7 @@ from middle_core.errors import Superseded
 from middle_core.eventlog.base import Claim, Ending, RunStatus
 from middle_core.events import Event, RunId, ThreadId
 from middle_core.runs.appender import Appender, merge_deltas
+from tests.fakes.until import until
 
 CLAIM = Claim(RunId("r"), ThreadId("t"), 1, "token")
 
@@ -85,7 +86,7 @@ class SlowLog:
 
 async def test_the_first_event_is_written_alone_and_the_next_batch_gathers_meanwhile() -> None:
     log = SlowLog()
-    appender = Appender(log, CLAIM)  # type: ignore[arg-type] - only append is called
+    appender = Appender(log, CLAIM)  # type: ignore[arg-type]  # only append is called
     async with asyncio.TaskGroup() as group, asyncio.timeout(5):
         group.create_task(appender.run())
         await appender.put([text("a", "1")])
@@ -102,7 +103,7 @@ async def test_the_first_event_is_written_alone_and_the_next_batch_gathers_meanw
 
 async def test_a_full_buffer_slows_the_source_and_drops_nothing() -> None:
     log = SlowLog()
-    appender = Appender(log, CLAIM, max_pending=3)  # type: ignore[arg-type] - only append is called
+    appender = Appender(log, CLAIM, max_pending=3)  # type: ignore[arg-type]  # only append is called
     put = 0
     async with asyncio.TaskGroup() as group, asyncio.timeout(5):
         group.create_task(appender.run())
@@ -116,8 +117,7 @@ async def test_a_full_buffer_slows_the_source_and_drops_nothing() -> None:
 
         group.create_task(source())
         await log.entered.wait()
-        while not log.gate.locked():
-            await asyncio.sleep(0)
+        await until(lambda: log.gate.locked())
         assert put < 20, "the source waits for the log"
         for _ in range(20):
             log.gate.release()
@@ -127,7 +127,7 @@ async def test_a_full_buffer_slows_the_source_and_drops_nothing() -> None:
 async def test_a_superseded_writer_ends_the_whole_attempt() -> None:
     log = SlowLog()
     log.error = Superseded()
-    appender = Appender(log, CLAIM, max_pending=1)  # type: ignore[arg-type] - only append is called
+    appender = Appender(log, CLAIM, max_pending=1)  # type: ignore[arg-type]  # only append is called
     log.gate.release()
     with pytest.raises(ExceptionGroup) as caught:
         async with asyncio.TaskGroup() as group, asyncio.timeout(5):
