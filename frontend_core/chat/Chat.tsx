@@ -3,7 +3,7 @@
 import { CopilotChatConfigurationProvider } from "@copilotkit/react-core/v2/headless";
 import { useEffect, useMemo, useRef } from "react";
 import { SessionExpired } from "./auth/SessionExpired";
-import type { Person } from "./auth/people";
+import type { AuthState } from "./auth/auth";
 import { Composer } from "./composer/Composer";
 import { MessageList } from "./messages/MessageList";
 import { announcementOf } from "./session/announcement";
@@ -15,8 +15,7 @@ interface ChatProps {
   readonly threadId: string;
   readonly known: boolean;
   readonly host: SessionHost;
-  readonly person: Person;
-  readonly signedIn: boolean;
+  readonly auth: Extract<AuthState, { status: "signed-in" | "expired" }>;
   /** Grows each time the server has come back or the person has signed in again. */
   readonly recoveries: number;
   readonly hint: string;
@@ -25,9 +24,10 @@ interface ChatProps {
   readonly onFirstMessage: (threadId: string) => void;
 }
 
-export function Chat({ threadId, known, host, person, signedIn, recoveries, hint, onSignIn, onFirstMessage }: ChatProps) {
+export function Chat({ threadId, known, host, auth, recoveries, hint, onSignIn, onFirstMessage }: ChatProps) {
   const { session, view } = useThreadSession(threadId, known, host);
   const inputRef = useRef<HTMLTextAreaElement>(null);
+  const signedIn = auth.status === "signed-in";
   const running = view.phase === "running" || view.phase === "reconnecting";
   useToolStatusRenderer();
 
@@ -65,8 +65,8 @@ export function Chat({ threadId, known, host, person, signedIn, recoveries, hint
       <RunStateContext value={runState}>
         <MessageList
           view={view}
-          welcome={<Welcome name={person.name} disabled={!signedIn} onAsk={send} />}
-          notice={signedIn ? null : <SessionExpired person={person} onSignIn={onSignIn} />}
+          welcome={<Welcome name={auth.person.name} disabled={!signedIn} onAsk={send} />}
+          notice={auth.status === "expired" ? <SessionExpired person={auth.person} again={auth.again} onSignIn={onSignIn} /> : null}
           onRetry={() => {
             session.retry();
           }}

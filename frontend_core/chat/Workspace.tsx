@@ -4,7 +4,6 @@ import { CopilotKitProvider } from "@copilotkit/react-core/v2";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { browserFetch } from "./api";
 import type { Auth, AuthState } from "./auth/auth";
-import type { Person } from "./auth/people";
 import { Chat } from "./Chat";
 import { isAway, type Failure } from "./errors/failure";
 import { Health } from "./health";
@@ -40,7 +39,7 @@ export function Workspace({ auth, state }: WorkspaceProps) {
       messageFilter={lastMessages}
       onError={ignoreHere}
     >
-      <Frame auth={auth} person={state.person} token={token} />
+      <Frame auth={auth} state={state} />
     </CopilotKitProvider>
   );
 }
@@ -50,7 +49,8 @@ function ignoreHere(): void {
   return;
 }
 
-function Frame({ auth, person, token }: { readonly auth: Auth; readonly person: Person; readonly token: string | undefined }) {
+function Frame({ auth, state }: WorkspaceProps) {
+  const { person, token } = state;
   const thread = useCurrentThread();
   const [recoveries, setRecoveries] = useState(0);
   const [sidebarOpen, setSidebarOpen] = useState(false);
@@ -135,11 +135,10 @@ function Frame({ auth, person, token }: { readonly auth: Auth; readonly person: 
             threadId={thread.id}
             known={thread.known}
             host={parts.host}
-            person={person}
-            signedIn={signedIn}
+            auth={state}
             recoveries={recoveries}
             hint={model?.offline === true ? "The offline model quotes the knowledge base; it does not reason." : "Answers can be wrong. Check the passages they rest on."}
-            onSignIn={() => void auth.signIn(person.sub)}
+            onSignIn={() => void auth.signInAgain()}
             onFirstMessage={thread.settle}
           />
         </main>

@@ -16,7 +16,13 @@ import { personOf, type Person } from "./people";
 export type AuthState =
   | { readonly status: "starting" | "signing-in"; readonly person: Person | undefined; readonly token: undefined }
   | { readonly status: "signed-in"; readonly person: Person; readonly token: string }
-  | { readonly status: "expired"; readonly person: Person; readonly token: undefined }
+  | {
+      readonly status: "expired";
+      readonly person: Person;
+      readonly token: undefined;
+      /** Signing in again is under way, or has failed. */
+      readonly again: "no" | "trying" | Failure;
+    }
   | { readonly status: "failed"; readonly person: Person | undefined; readonly token: undefined; readonly failure: Failure };
 
 export interface AuthDeps {
@@ -74,7 +80,22 @@ export class Auth {
     const state = this.state.get();
     if (state.status !== "signed-in" || state.token !== token) return;
     this.#forget();
-    this.state.set({ status: "expired", person: state.person, token: undefined });
+    this.state.set({ status: "expired", person: state.person, token: undefined, again: "no" });
+  }
+
+  /** Sign in as the person whose session has expired; the page stays as it is meanwhile. */
+  async signInAgain(): Promise<void> {
+    const state = this.state.get();
+    if (state.status !== "expired" || state.again === "trying") return;
+    const turn = ++this.#turn;
+    const { person } = state;
+    this.state.set({ ...state, again: "trying" });
+    try {
+      const token = await this.#fetchToken(person.sub);
+      if (turn === this.#turn) this.#enter(token, person);
+    } catch (error) {
+      if (turn === this.#turn) this.state.set({ ...state, again: failureOfThrown(error) });
+    }
   }
 
   stop(): void {

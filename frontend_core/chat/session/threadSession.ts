@@ -34,8 +34,8 @@ export interface SessionDeps {
   readonly runtimeAgentId: string;
   /** Whether the server may know this thread. A thread made a moment ago needs no look. */
   readonly known: boolean;
-  /** Asks the server to stop what runs in this thread. Throws HttpFailure. */
-  readonly postStop: () => Promise<void>;
+  /** Asks the server to stop what runs in this thread; whether something ran. Throws HttpFailure. */
+  readonly postStop: () => Promise<boolean>;
   /** Called before each request: puts the current token on the core. */
   readonly beforeRequest: () => void;
   /** Called with each failure before it is shown. */
@@ -70,6 +70,7 @@ const RECONNECT_TRIES = 10;
 const CATCH_UP_MS = 600;
 /** A stopped stream that has not ended by then is left: the server has the stop on record. */
 const STOP_PATIENCE_MS = 4_000;
+const STOP_AGAIN_MS = 150;
 /** How long a new message waits for the end of the stopped stream. */
 const LAST_WORDS_MS = 500;
 const BUSY_AFTER_STOP_TRIES = 6;
@@ -90,8 +91,11 @@ export class ThreadSession {
   #seenRunId: string | undefined;
   #stopped = new Set<string>();
   #stopAsked: Promise<void> | undefined;
-  #stopRequest: Promise<void> | undefined;
-  #wasStopped = false;
+  #stopRequest: Promise<boolean> | undefined;
+  /** The run on the screen was stopped, here or elsewhere. */
+  #cut = false;
+  /** A stop was asked for, and the next run may find its thread still busy for a moment. */
+  #stopLately = false;
   #hold: { readonly weight: number; until: number | undefined } | undefined;
   #framePending = false;
   #nudge: (() => void) | undefined;
@@ -166,7 +170,8 @@ export class ThreadSession {
     if (this.#phase !== "running" && this.#phase !== "reconnecting") return;
     const answer = openAnswer(this.view.get().rows);
     if (answer !== undefined) this.#stopped.add(answer);
-    this.#wasStopped = true;
+    this.#cut = true;
+    this.#stopLately = true;
     this.#show({ phase: "stopping", failure: undefined, stoppedEmpty: answer === undefined });
     this.#stopAsked = this.#stop(answer);
     this.#go(this.#stopAsked);
@@ -188,8 +193,7 @@ export class ThreadSession {
 
   /** Look at the thread again: a run was started elsewhere, or one has come and gone. */
   attach(): void {
-    if (this.#phase !== "idle" || this.#outgoing !== undefined) return;
-    this.#go(this.#attach());
+    if (this.#phase === "idle") this.#go(this.#attach());
   }
 
   dismissFailure(): void {
@@ -204,7 +208,22 @@ export class ThreadSession {
   }
 
   async #attach(): Promise<void> {
-    await this.#conclude(await this.#connect(), undefined);
+    const { failure } = this.view.get();
+    if (failure !== undefined && isAway(failure)) {
+      await this.#resume(); // The server answers again, which is what was missing.
+      return;
+    }
+    const unsent = this.#unanswered;
+    const outcome = await this.#connect();
+    if (outcome.type === "finished" && unsent !== undefined && !this.#has(unsent.id)) {
+      // What failed to go out stays on the screen with its failure, below what came from elsewhere.
+      this.#outgoing = unsent;
+      this.#hold = undefined;
+      this.#show({ phase: "idle", failure });
+    } else {
+      if (outcome.type === "finished") this.dismissFailure();
+      await this.#conclude(outcome, undefined);
+    }
   }
 
   async #send(message: Outgoing): Promise<void> {
@@ -224,6 +243,7 @@ export class ThreadSession {
   }
 
   async #run(message: Outgoing, tries = 0): Promise<void> {
+    this.#cut = false;
     const outcome = await this.#stream(async (agent) => {
       const place = agent.messages.findIndex(({ id }) => id === message.id);
       if (place === -1) agent.addMessage({ id: message.id, role: "user", content: message.text });
@@ -235,13 +255,13 @@ export class ThreadSession {
       await this.deps.core.runAgent({ agent, ...(resume.length > 0 ? { resume } : {}) });
     });
     const busy = "failure" in outcome && outcome.failure.code === "thread_busy";
-    if (busy && this.#wasStopped && tries < BUSY_AFTER_STOP_TRIES) {
+    if (busy && this.#stopLately && tries < BUSY_AFTER_STOP_TRIES) {
       const ticket = this.#ticket;
       await this.#pause(BUSY_AFTER_STOP_MS);
       if (ticket === this.#ticket) await this.#run(message, tries + 1);
       return;
     }
-    this.#wasStopped = this.#wasStopped && this.#phase === "stopping";
+    if (outcome.type !== "superseded") this.#stopLately = false;
     await this.#conclude(outcome, message);
   }
 
@@ -252,14 +272,16 @@ export class ThreadSession {
     this.#nudge?.();
     this.deps.beforeRequest();
     try {
-      await this.#askToStop(agent);
+      await this.#askToStop(agent, ticket);
     } catch (error) {
+      if (ticket !== this.#ticket || this.#phase !== "stopping") return; // It ended by itself: nothing is left to stop.
       if (answer !== undefined) this.#stopped.delete(answer);
-      this.#wasStopped = false;
+      this.#cut = false;
+      this.#stopLately = false;
       const failure = failureOfThrown(error);
       this.deps.onFailure(failure);
       const shown: Failure = failure.code === "unauthorized" ? failure : { code: "stop_failed" };
-      if (ticket === this.#ticket) this.#show({ phase: "running", failure: shown, stoppedEmpty: false });
+      this.#show({ phase: "running", failure: shown, stoppedEmpty: false });
       return;
     }
     await this.#untilPhaseLeaves("stopping", STOP_PATIENCE_MS);
@@ -270,9 +292,15 @@ export class ThreadSession {
     }
   }
 
-  #askToStop(agent: AbstractAgent): Promise<void> {
+  /** Until the server has it: a stop may overtake the run that it means, and then nothing runs yet. */
+  async #askToStop(agent: AbstractAgent, ticket: number): Promise<void> {
+    const until = performance.now() + STOP_PATIENCE_MS;
     this.deps.core.stopAgent({ agent });
-    return this.#stopRequest ?? Promise.resolve();
+    let request = this.#stopRequest;
+    while (!(await request) && ticket === this.#ticket && this.#phase === "stopping" && performance.now() < until) {
+      await this.#pause(STOP_AGAIN_MS);
+      request = this.deps.postStop();
+    }
   }
 
   /** Bring the page up to date, and send again what the server does not have or could not answer. */
@@ -341,6 +369,9 @@ export class ThreadSession {
   }
 
   #settle(): void {
+    // Words that were on their way when the stop was clicked came after its mark.
+    if (this.#cut) this.#markStopped();
+    this.#cut = false;
     this.#unanswered = undefined;
     this.#outgoing = undefined;
     this.#stopAsked = undefined;
@@ -431,14 +462,20 @@ export class ThreadSession {
 
   #custom(name: string, value: unknown): void {
     if (name === "middle_core.run_cancelled") {
-      const answer = openAnswer(buildRows(this.#rowInput()));
-      if (answer !== undefined) this.#stopped.add(answer);
-      this.#show({ stoppedEmpty: answer === undefined });
+      this.#cut = true;
+      this.#markStopped();
     } else if (name === "middle_core.progress") {
       const progress = readProgress(value);
       if (progress === undefined) return;
       this.#show({ progress: new Map(this.view.get().progress).set(progress.toolCallId ?? "", progress) });
     }
+  }
+
+  /** The answer that the stop cut carries the mark; where there is none, the view does. */
+  #markStopped(): void {
+    const answer = openAnswer(buildRows({ ...this.#rowInput(), outgoing: undefined }));
+    if (answer !== undefined) this.#stopped.add(answer);
+    this.#show({ stoppedEmpty: answer === undefined && this.#outgoing === undefined });
   }
 
   // what is shown -------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ export interface WatchDeps {
   readonly onVisibility: (callback: () => void) => () => void;
 }
 
-export const WATCH_EVERY_MS = 2_000;
+export const WATCH_EVERY_MS = 1_800;
 
 /** Whether the page has to look at the thread again. Pure. */
 export function needsLook(status: ThreadStatus, seenRunId: string | undefined): boolean {

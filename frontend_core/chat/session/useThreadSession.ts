@@ -33,7 +33,8 @@ export function useThreadSession(threadId: string, known: boolean, host: Session
         nextFrame: (callback) => requestAnimationFrame(callback),
         postStop: async () => {
           const path = `/api/copilotkit/agent/${RUNTIME_AGENT}/stop/${encodeURIComponent(threadId)}`;
-          await ask(browserFetch, path, { method: "POST", json: {}, token: host.token() });
+          const { body } = await ask(browserFetch, path, { method: "POST", json: {}, token: host.token() });
+          return typeof body === "object" && body !== null && "stopped" in body && body.stopped === true;
         },
         beforeRequest: () => {
           copilotkit.setHeaders(authHeaders(host.token()));
