@@ -125,21 +125,34 @@ class _Walk:
             self.above.discard(id(value))
 
     def compound(self, value: Any, depth: int) -> Any:
-        if isinstance(value, bytes | bytearray | memoryview | str):
-            self.spend(len(value))
-        plain = _step(value)
+        kind = type(value)
+        if kind is dict or kind is list:  # nearly everything is: no need to ask `_plain`
+            plain = value
+        else:
+            if _length(value) > self.left:  # before it is written out: `range(10**9)` is small, its list is not
+                raise TooBig
+            plain = _step(value)
+        self.spend(2)
         if isinstance(plain, dict):
-            self.spend(2)
-            return {self.key(key): self.convert(item, depth) for key, item in plain.items()}
+            # A copy of the items: a tool in a thread may still be writing to it.
+            return {self.key(key): self.convert(item, depth) for key, item in list(plain.items())}
         if isinstance(plain, list):
-            self.spend(2)
             return [self.convert(item, depth) for item in plain]
         return self.convert(plain, depth)
 
     def key(self, key: Any) -> str:
-        name = text(key) if isinstance(key, str) else _key(key)
+        name = text(key) if type(key) is str else _key(key)
         self.spend(len(name) + 4)
         return name
+
+
+def _length(value: Any) -> int:
+    """How many parts it has at least, without touching them."""
+    try:
+        size = getattr(value, "size", None)  # arrays of several dimensions
+        return size if type(size) is int else len(value)
+    except Exception:  # noqa: BLE001 - foreign code; what has no length is judged by what it turns into
+        return 0
 
 
 def _step(value: Any) -> Any:
@@ -184,10 +197,18 @@ def _plain(value: Any) -> Any:  # noqa: C901, PLR0911, PLR0912 - one line per ty
     if callable(tolist := getattr(value, "tolist", None)):  # NumPy and what follows it
         return tolist()
     if isinstance(value, AbstractSet):
-        return sorted(value, key=lambda item: (type(item).__name__, str(item)))
+        return _sorted(value)
     if isinstance(value, Sequence):
         return list(value)
     return _nameless(value)
+
+
+def _sorted(value: AbstractSet[Any]) -> list[Any]:
+    """One order for one set, where its members have an order or a short text."""
+    try:
+        return sorted(value)
+    except TypeError:
+        return sorted(value, key=lambda item: (type(item).__name__, "" if isinstance(item, tuple | frozenset) else str(item)))
 
 
 def _number(value: float) -> float | str:
@@ -219,7 +240,7 @@ def _key(key: Any) -> str:
     if key is None or isinstance(key, bool):
         return {None: "null", True: "true", False: "false"}[key]
     if isinstance(key, tuple):
-        return ",".join(_key(part) for part in key)
+        return ",".join(_nameless(part) if isinstance(part, tuple) else _key(part) for part in key)
     plain = _step(key)
     if isinstance(plain, int | float):
         return str(_number(plain))
