@@ -245,7 +245,11 @@ class SourceRun:
         return base, [self._input(turn, fresh)]
 
     def _answer(self, turn: Turn) -> Command[Any]:
-        """By id, always: the SDK's single answer goes to whichever question is open."""
+        """By id, always: the SDK's single answer goes to whichever question is open.
+
+        State that comes with it is not taken: LangGraph refuses a second update in the step that the question stopped, and
+        the thread could not be answered any more.
+        """
         return Command(resume={one.interrupt_id: dict(CANCELLED_ANSWER) if one.cancelled else one.payload for one in turn.resume})
 
     def _input(self, turn: Turn, messages: list[BaseMessage]) -> dict[str, Any]:

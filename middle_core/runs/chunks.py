@@ -12,9 +12,11 @@ history shows is one id. Knows chunks by duck typing, and no graph.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Hashable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from langchain_core.utils.json import parse_partial_json
 
 from middle_core.events import Event, EventType
 from middle_core.runs.content import pieces
@@ -48,6 +50,12 @@ class _Call:
     name: str = ""
     shown: bool = False
     waiting: str = ""
+    arguments: list[str] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """The arguments so far."""
+        return "".join(self.arguments)
 
 
 @dataclass(slots=True)
@@ -76,6 +84,7 @@ class Chunks:
     def __init__(self, ids: Ids) -> None:
         self._ids = ids
         self._streams: dict[Hashable, _Stream] = {}
+        self._refused: dict[str, dict[str, str]] = {}
         self.predicted: dict[str, list[str]] = {}
 
     def start(self, run_id: Hashable, show: Show) -> None:
@@ -91,7 +100,7 @@ class Chunks:
         stream.chunks += 1
         calls = getattr(message, "tool_call_chunks", None)
         content = message.content
-        if type(content) is str and not calls and not message.additional_kwargs and not stream.reasoning_id:
+        if type(content) is str and not calls and not message.additional_kwargs and not stream.reasoning_id and not stream.calls:
             # The hot path: a token of text.
             if not content or not stream.show.text:
                 return []
@@ -100,6 +109,8 @@ class Chunks:
         events = list(self._say(stream, content, message.additional_kwargs))
         if calls:
             events.extend(self._call_chunks(stream, calls))
+        if stream.calls and getattr(message, "chunk_position", None) == "last":
+            message.tool_call_chunks.extend(_spoilers(stream.calls))
         return events
 
     def end(self, run_id: Hashable, message: Any) -> list[Event]:
@@ -108,10 +119,34 @@ class Chunks:
         if stream is None:
             return []
         self._pin(stream, message)
+        broken = {one.call_id: one.text for one in stream.calls if not _is_object(one.text)}
+        if broken:
+            self._refused[stream.message_id] = broken
+            self.refuse(message)
         events: list[Event] = []
         if not stream.chunks:
             events = [*self._say(stream, message.content, message.additional_kwargs), *self._whole_calls(stream, message)]
         return [*events, *self._close(stream)]
+
+    def refuse(self, message: Any) -> None:
+        """Take from a message, in place, the calls whose streamed arguments were no JSON object; see `_spoilers`.
+
+        As invalid calls, with their arguments as streamed, they cannot run, and the model is told.
+        """
+        broken = self._refused.get(message.id)
+        if not broken:
+            return
+        kept = [one for one in message.tool_calls if one["id"] not in broken]
+        found = {one["id"]: one["name"] for one in (*message.tool_calls, *message.invalid_tool_calls) if one["id"] in broken}
+        rest = [one for one in message.invalid_tool_calls if one["id"] not in broken]
+        message.tool_calls = kept
+        message.invalid_tool_calls = rest + [
+            {"name": name, "args": broken[call_id], "id": call_id, "error": None, "type": "invalid_tool_call"}
+            for call_id, name in found.items()
+        ]
+        if getattr(message, "tool_call_chunks", None):
+            # A stored chunk is parsed again when it is read.
+            message.tool_call_chunks = [one for one in message.tool_call_chunks if one["id"] not in broken]
 
     def broken(self, run_id: Hashable) -> list[Event]:
         """The model run broke off. Returns the ends of what it left open, for whoever finds that the node went on without it.
@@ -220,6 +255,7 @@ class Chunks:
 
     def _tell(self, stream: _Stream, call: _Call, name: str, arguments: str) -> Iterator[Event]:
         call.waiting += arguments
+        call.arguments.append(arguments)
         if not call.name:
             if not name:
                 return
@@ -256,3 +292,35 @@ class Chunks:
         for call in stream.calls:
             if call.shown:
                 yield {"type": EventType.TOOL_CALL_END.value, "toolCallId": call.call_id}
+
+
+def _is_object(arguments: str) -> bool:
+    """No arguments at all are an empty object."""
+    if not arguments.strip():
+        return True
+    try:
+        return isinstance(json.loads(arguments), dict)
+    except ValueError:
+        return False
+
+
+def _spoilers(calls: Iterable[_Call]) -> Iterator[dict[str, Any]]:
+    """Ends for arguments that are no JSON object, with which LangChain does not take them for one either.
+
+    It completes what was cut off: `{"id": "X12` becomes a call with id X12, and the tool runs with it. A closing bracket too
+    many, inside or outside of a string, makes it an invalid call: for whoever joins the chunks, a node too.
+    """
+    for call in calls:
+        if not _is_object(call.text):
+            closing = "]" * (call.text.count("[") + 1)
+            ends = (before + closing for before in ("", '"', '\\"'))
+            end = next((one for one in ends if not _completes(call.text + one)), closing)
+            yield {"name": None, "args": end, "id": None, "index": call.index, "type": "tool_call_chunk"}
+
+
+def _completes(arguments: str) -> bool:
+    """Whether LangChain would make an object of these arguments."""
+    try:
+        return isinstance(parse_partial_json(arguments), dict)
+    except ValueError:
+        return False

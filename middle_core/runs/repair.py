@@ -86,4 +86,13 @@ def _with_sound_calls(message: AIMessage, taken: Ids) -> AIMessage | None:
         return None
     if not changed:
         return message
-    return message.model_copy(update={"tool_calls": calls, "invalid_tool_calls": []})
+    # No copy: a stored AIMessageChunk would make its calls from its chunks again, when it is read.
+    return AIMessage(
+        content=message.content,
+        id=message.id,
+        name=message.name,
+        tool_calls=calls,
+        usage_metadata=message.usage_metadata,
+        additional_kwargs=message.additional_kwargs,
+        response_metadata=message.response_metadata,
+    )

@@ -254,6 +254,8 @@ class Tap(StreamMessagesHandler):
         """Events for a message of a node's output that nobody has streamed."""
         if isinstance(message, ToolMessage):
             return self._result(message)
+        if isinstance(message, AIMessage):
+            self.chunks.refuse(message)
         if isinstance(message, AIMessage) and (not message.id or message.id not in self._ids.messages):
             message.id = self._ids.message(message.id)
             return self.chunks.whole(message)
