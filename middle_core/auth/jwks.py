@@ -66,7 +66,6 @@ class JwksCache:
         self._clock = clock
         self._keys: dict[str | None, JwksKey] = {}
         self._fetched_at = self._tried_at = float("-inf")
-        self._tries = 0
         self._failure: Exception | None = None
         self._fetching = asyncio.Lock()
 
@@ -88,19 +87,17 @@ class JwksCache:
         return found
 
     async def _refresh(self) -> None:
-        """Fetch the set, unless that was tried while we waited for our turn or less than `pause_s` ago."""
-        tries = self._tries
+        """Fetch the set, unless that was tried less than `pause_s` ago: by another while we waited for our turn, most often."""
         async with self._fetching:
-            if self._tries != tries or self._clock() - self._tried_at < self._pause_s:
+            if self._clock() - self._tried_at < self._pause_s:
                 return
             self._tried_at = self._clock()
-            self._tries += 1
             try:
                 async with asyncio.timeout(self._timeout_s):
                     self._keys = parse(await self._fetch())
             except asyncio.CancelledError:
                 if not self._keys:  # the caller went away, the issuer did not fail: the next one may ask at once
-                    self._tries, self._tried_at = tries, float("-inf")
+                    self._tried_at = float("-inf")
                 raise
             except (
                 TimeoutError,
@@ -116,6 +113,7 @@ class JwksCache:
             else:
                 self._fetched_at = self._clock()
                 self._failure = None
+            self._tried_at = self._clock()
 
     async def _fetch(self) -> bytes:
         """The body at the URL. Raises httpx's errors, or ValueError for an answer that is no plain 200 of bounded size."""

@@ -95,7 +95,7 @@ async def test_a_stale_set_serves_while_someone_fetches() -> None:
 @pytest.mark.parametrize("mode", ["status", "redirect", "huge", "gzip", "garbage", "nested", "empty", "hang_up"])
 async def test_an_ill_issuer_is_a_503_and_is_not_asked_again_at_once(mode: str, caplog: pytest.LogCaptureFixture) -> None:
     clock = Clock()
-    async with JwksServer([jwk_of(ed_key(), "a")], mode=mode) as issuer, http_client() as http:
+    async with JwksServer([jwk_of(ed_key(), "a")], mode=mode) as issuer, http_client(follow_redirects=True) as http:
         keys = cache(issuer.url, http, clock)
         with caplog.at_level(logging.WARNING):
             for _ in range(3):

@@ -87,10 +87,12 @@ async def test_an_rsa_key_verifies_every_rsa_algorithm(alg: str) -> None:
 
 
 async def test_a_secret_verifies_hs256_only() -> None:
-    assert (await by_secret()(mint())).subject == "alice"
+    long = SECRET * 2
+    verify = secret_verifier(long, issuer=ISSUER, audience=AUDIENCE)
+    assert (await verify(mint(long))).subject == "alice"
     for alg in ("HS384", "HS512"):
         with pytest.raises(Unauthorized):
-            await by_secret()(mint(alg=alg, key=SECRET * 2))
+            await verify(mint(long, alg=alg))
 
 
 @pytest.mark.parametrize("kind", KEYS)

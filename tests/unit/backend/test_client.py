@@ -49,7 +49,7 @@ async def ask(handler: Handler, call: Callable[[BackendClient], Awaitable[object
 async def failing(
     handler: Handler, call: Callable[[BackendClient], Awaitable[object]], *, timeout_s: float = 5.0
 ) -> tuple[MiddleCoreError, HttpServer]:
-    async with HttpServer(handler) as server, http_client() as http:
+    async with HttpServer(handler) as server, http_client(follow_redirects=True) as http:
         with calling_with(TOKEN), pytest.raises(MiddleCoreError) as error:
             await call(BackendClient(server.url, http, timeout_s=timeout_s, max_response_bytes=10_000))
     return error.value, server
@@ -289,6 +289,21 @@ async def test_a_body_without_end_is_cut() -> None:
 
     error, _ = await failing(endless, list_sources)
     assert "too large" in error.detail
+
+
+async def test_an_answer_that_is_not_read_to_its_end_gives_its_connection_back() -> None:
+    answers = [answer(200, SOURCES), answer(200, b"x" * 1_000_000)]
+
+    async def handle(_: Request) -> bytes:
+        return answers.pop()
+
+    async with HttpServer(handle) as server, http_client(limits=httpx.Limits(max_connections=1)) as http:
+        client = BackendClient(server.url, http, max_response_bytes=10_000)
+        with calling_with(TOKEN):
+            with pytest.raises(BackendUnavailable) as kept:  # keeps the response alive, so that no garbage collector closes it for us
+                await client.list_sources()
+            assert await client.list_sources() == []
+    assert "too large" in kept.value.detail
 
 
 async def test_a_silent_backend_costs_the_timeout() -> None:
