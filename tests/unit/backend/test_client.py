@@ -291,8 +291,8 @@ async def test_a_body_without_end_is_cut() -> None:
     assert "too large" in error.detail
 
 
-async def test_an_answer_that_is_not_read_to_its_end_gives_its_connection_back() -> None:
-    answers = [answer(200, SOURCES), answer(200, b"x" * 1_000_000)]
+async def test_an_answer_that_is_not_read_gives_its_connection_back() -> None:
+    answers = [answer(200, SOURCES), answer(200, b"x" * 1_000_000, {"Content-Encoding": "gzip"})]
 
     async def handle(_: Request) -> bytes:
         return answers.pop()
@@ -303,7 +303,7 @@ async def test_an_answer_that_is_not_read_to_its_end_gives_its_connection_back()
             with pytest.raises(BackendUnavailable) as kept:  # keeps the response alive, so that no garbage collector closes it for us
                 await client.list_sources()
             assert await client.list_sources() == []
-    assert "too large" in kept.value.detail
+    assert "cannot be read" in kept.value.detail
 
 
 async def test_a_silent_backend_costs_the_timeout() -> None:
