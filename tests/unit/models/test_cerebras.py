@@ -77,6 +77,17 @@ async def test_text_survives_any_delivery_byte_for_byte(server: CerebrasServer, 
     assert {chunk.id for chunk in chunks} == {whole.id}
 
 
+async def test_the_socket_is_read_once_a_frame_but_the_first_token_waits_for_nothing(server: CerebrasServer, make: Make):
+    server.script(Reply([f"w{n} " for n in range(60)], rate=200))
+    sent, words = [], []
+    async for chunk in make(frame_s=0.1).astream("hi"):
+        sent.append(server.requests[0].sent)  # how far the server was when this chunk came
+        words.append(chunk.text)
+    assert "".join(words) == "".join(f"w{n} " for n in range(60))
+    assert sent[0] <= 3
+    assert len(set(sent)) <= 2 * 0.3 / 0.1 + 2, "two reads a frame at most"
+
+
 async def test_usage_and_times_come_once_with_the_last_chunk(server: CerebrasServer, make: Make):
     server.script(Reply("a b c", reasoning="hm so"))
     chunks, whole = await gather(make(), "hi")

@@ -22,7 +22,8 @@ def tree(root: type[BaseException]) -> Iterator[type[BaseException]]:
 
 
 SDK_FAULTS = sorted(set(tree(sdk.CerebrasError)), key=lambda kind: kind.__name__)
-HTTP_FAULTS = sorted({kind for root in (httpx.HTTPError, httpx.StreamError) for kind in tree(root)}, key=lambda kind: kind.__name__)
+HTTP_KINDS = {kind for root in (httpx.HTTPError, httpx.StreamError) for kind in tree(root) if kind.__module__.startswith("httpx")}
+HTTP_FAULTS = sorted(HTTP_KINDS, key=lambda kind: kind.__name__)
 
 
 def make(kind: type[BaseException]) -> Exception:

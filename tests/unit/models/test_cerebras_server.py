@@ -54,7 +54,7 @@ async def test_errors_are_the_sdks_own():
 
 
 async def test_the_assistant_searches_and_then_quotes():
-    tools = [
+    tools: Any = [
         {
             "type": "function",
             "function": {"name": "search_knowledge", "parameters": {"type": "object", "properties": {"query": {"type": "string"}}}},

@@ -12,7 +12,15 @@ from langchain_tests.integration_tests import ChatModelIntegrationTests
 from langchain_tests.unit_tests import ChatModelUnitTests
 
 from middle_core.models.cerebras import ChatCerebras
+from middle_core.models.coalesce import Coalesce
 from tests.fakes.cerebras_server import CerebrasServer, Reply, serve_in_thread
+
+
+class MergedCerebras(Coalesce):
+    """What `build_model` makes, with the arguments of the model inside."""
+
+    def __init__(self, **fields: Any) -> None:
+        super().__init__(inner=ChatCerebras(**fields))
 
 
 class TestUnit(ChatModelUnitTests):
@@ -70,8 +78,20 @@ class TestIntegration(ChatModelIntegrationTests):
         return self._ask(stream=stream)
 
     def _ask(self, *, stream: bool) -> AIMessage:
-        model = ChatCerebras(**self.chat_model_params)
+        model = self.chat_model_class(**self.chat_model_params)
         if not stream:
             return model.invoke("Hello")
         first, *rest = model.stream("Hello")
         return sum(rest, start=first)
+
+
+class TestMergedUnit(TestUnit):
+    @property
+    def chat_model_class(self) -> type[BaseChatModel]:
+        return MergedCerebras
+
+
+class TestMergedIntegration(TestIntegration):
+    @property
+    def chat_model_class(self) -> type[BaseChatModel]:
+        return MergedCerebras

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import (
     AIMessage,
+    AIMessageChunk,
     BaseMessage,
     ChatMessage,
     FunctionMessage,
@@ -22,7 +23,7 @@ from langchain_core.messages import (
 
 from middle_core.errors import InvalidRequest, ModelBadRequest
 from middle_core.models.cerebras_errors import StreamFault
-from middle_core.models.cerebras_wire import Answer, FrameReader, traits_of, wire_messages
+from middle_core.models.cerebras_wire import EMPTY, Answer, FrameReader, traits_of, wire_messages
 from tests.fakes.cerebras_rules import Refusal, check
 
 TEXT_ONLY = traits_of("gpt-oss-120b")
@@ -264,3 +265,17 @@ def test_calls_without_an_index_are_told_apart_by_their_place():
     chunk = answer.chunk({"choices": [{"delta": {"tool_calls": calls}}]})
     assert chunk is not None
     assert [(c["id"], c["index"]) for c in chunk.tool_call_chunks] == [("a", 0), ("b", 1)]
+
+
+def test_a_text_chunk_is_what_the_constructor_makes_and_shares_nothing():
+    answer = Answer(model="m")
+    frames: list[Any] = [{"content": "a"}, {"reasoning": "b"}, {"content": "c", "reasoning": "d"}]
+    chunks = [answer.chunk({"choices": [{"delta": delta}]}) for delta in frames]
+    assert chunks == [
+        AIMessageChunk(content="a"),
+        AIMessageChunk(content="", additional_kwargs={"reasoning_content": "b"}),
+        AIMessageChunk(content="c", additional_kwargs={"reasoning_content": "d"}),
+    ]
+    for chunk in chunks:
+        assert chunk is not None
+        assert not {id(v) for v in vars(chunk).values() if isinstance(v, list | dict)} & {id(v) for v in vars(EMPTY).values()}
