@@ -137,9 +137,8 @@ async function* frames(response: UpstreamResponse, rules: Rules, connection: Abo
   const parser = new SseParser(rules.maxFrameChars);
   let reading = true;
   // Only a wait for bytes counts as silence: while the browser is slow nothing is read on purpose.
-  const watchdog = setTimeout(function silent() {
+  const watchdog = setTimeout(() => {
     if (reading) connection.abort(new Error("The stream fell silent."));
-    else watchdog.refresh();
   }, rules.timing.silenceMs);
   try {
     for await (const chunk of response.body as AsyncIterable<Uint8Array>) {

@@ -10,7 +10,7 @@ import type { Rules } from "./follow";
 import { MiddleCore } from "./forward";
 import { checkId, checkInput, readJson, type Route, routeOf, sameOrigin } from "./guard";
 import { callerOf } from "./identity";
-import { byStatus, type Problem, problemOfError, problemResponse, Refused } from "./problems";
+import { AWAY, byStatus, type Problem, problemOfError, problemResponse, Refused } from "./problems";
 import { MiddleCoreRunner } from "./runner";
 import { eventStream } from "./stream";
 
@@ -24,6 +24,9 @@ type Handler = (request: Request) => Promise<Response>;
 export class Proxy {
   readonly #config: Config;
   readonly #core: MiddleCore;
+  /** The open streams, to end them at a shutdown. */
+  readonly #open = new Set<AbortController>();
+  #draining = false;
   #runtime: Promise<Handler> | null = null;
 
   constructor(config: Config) {
@@ -36,6 +39,7 @@ export class Proxy {
     return answer(async () => {
       const { pathname, origin } = new URL(request.url);
       const route = routeOf(request.method, pathname, BASE_PATH);
+      if (this.#draining && route.kind !== "stop") throw new Refused(AWAY);
       const body = route.kind === "info" ? null : await this.#body(request, route);
       const runId = typeof body?.value.runId === "string" ? body.value.runId : "";
       const { timing } = this.#config;
@@ -58,12 +62,19 @@ export class Proxy {
           return problemResponse(refused);
         }
         if (exchange.stream) {
-          const left = () => {
+          this.#open.add(gone);
+          const over = () => {
+            this.#open.delete(gone);
             gone.abort();
           };
-          return eventStream(exchange.stream, { heartbeatMs: timing.heartbeatMs, taken: () => { exchange.window.leave(); }, left });
+          const taken = () => {
+            exchange.window.leave();
+          };
+          return eventStream(exchange.stream, { heartbeatMs: timing.heartbeatMs, taken, over, end: gone.signal });
         }
-        return response.ok ? response : problemResponse(byStatus(response.status));
+        if (!response.ok) return problemResponse(byStatus(response.status));
+        response.headers.set("cache-control", "no-store");
+        return response;
       });
     });
   }
@@ -104,6 +115,15 @@ export class Proxy {
   /** The agents and the model, as middle-core tells them: for the page's badge. */
   info(request: Request): Promise<Response> {
     return this.#relay(request, "GET", () => "/copilotkit/info");
+  }
+
+  /**
+   * The process is about to end: ends every stream, as any cut would, and takes no new one. Next waits for open
+   * responses, and an answer may take longer than the patience of whoever sent the signal.
+   */
+  drain(): void {
+    this.#draining = true;
+    for (const stream of this.#open) stream.abort();
   }
 
   /** Ends every connection to middle-core. */

@@ -108,6 +108,15 @@ describe("run", () => {
     expect(core.seen.at(-1)?.headers["last-event-id"]).toBe(`${RUN}:4`);
   });
 
+  it("comes back for longer than it would wait for a server that is away, as long as it is asked to", async () => {
+    await renew({ awayMs: 100 });
+    const began = Date.now();
+    core.answers.push({ path: /^\/copilotkit$/, answer: (response) => { response.writeHead(200, STREAM_HEADERS).end(frames(core.log.slice(0, 3)) + reattach("max_age")); } });
+    for (let count = 0; count < 5; count += 1) core.answers.push({ path: /events$/, answer: (response) => { response.writeHead(200, STREAM_HEADERS).end(reattach("max_age", 60)); } });
+    expect(await all(await proxy.copilotkit(run()))).toEqual(core.log);
+    expect(Date.now() - began).toBeGreaterThan(200);
+  });
+
   it("asks for a new sign-in when the token ends within a stream", async () => {
     core.answers.push({
       path: /^\/copilotkit$/,
@@ -149,6 +158,17 @@ describe("run", () => {
       },
     });
     expect(await all(await proxy.copilotkit(run()))).toEqual(core.log);
+    expect(core.seen).toHaveLength(1);
+  });
+
+  it("does not take a slow browser for a silent server", async () => {
+    await renew({ silenceMs: 60 });
+    core.log = script(Array.from({ length: 600 }, (_, index) => `${index} `));
+    const list = events(await proxy.copilotkit(run()));
+    const shown = [(await list.next()).value as Event];
+    await expect(until("another request", () => core.seen.length > 1, 240)).rejects.toThrow("Not within"); // Four watchdogs long.
+    for await (const event of list) shown.push(event);
+    expect(shown).toEqual(core.log);
     expect(core.seen).toHaveLength(1);
   });
 
@@ -261,6 +281,18 @@ describe("run", () => {
     const response = await proxy.copilotkit(run());
     await response.body?.cancel();
     await within("the upstream's end", core.seen[0]?.left ?? Promise.reject(new Error("no request")), 1_000);
+  });
+
+  it("ends its streams when the process is told to, and takes no new ones", async () => {
+    core.answers.push({ path: /^\/copilotkit$/, answer: (response) => { response.writeHead(200, STREAM_HEADERS).write(frames(core.log.slice(0, 3))); } });
+    const list = events(await proxy.copilotkit(run()));
+    for (let count = 0; count < 3; count += 1) await list.next();
+    const rest = list.next();
+    proxy.drain();
+    expect((await within("the stream's end", rest, 1_000)).done).toBe(true);
+    await within("the upstream's end", core.seen[0]?.left ?? Promise.reject(new Error("no request")), 1_000);
+    expect((await proxy.copilotkit(run())).status).toBe(503);
+    expect(core.seen).toHaveLength(1);
   });
 
   it("does not go on trying for a browser that left", async () => {

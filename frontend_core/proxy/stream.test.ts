@@ -5,6 +5,7 @@ import { within } from "./testing/wait";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 const nothing = () => undefined;
+const never = new AbortController().signal;
 
 async function next(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<string | null> {
   const { done, value } = await within("a chunk", reader.read());
@@ -16,7 +17,7 @@ describe("eventStream", () => {
     let source: ReadableStreamDefaultController<Uint8Array> | undefined;
     const readable = new ReadableStream<Uint8Array>({ start(controller) { source = controller; } });
     let taken = 0;
-    const response = eventStream(readable, { heartbeatMs: 20, taken: () => (taken += 1), left: nothing });
+    const response = eventStream(readable, { heartbeatMs: 20, taken: () => (taken += 1), over: nothing, end: never });
     const reader = (response.body as ReadableStream<Uint8Array>).getReader();
     expect(await next(reader)).toBe(": hello\n\n");
     expect(await next(reader)).toBe(": keep-alive\n\n");
@@ -30,7 +31,7 @@ describe("eventStream", () => {
   it("does not pile up heartbeats for a reader that is behind", async () => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
     try {
-      const response = eventStream(new ReadableStream<Uint8Array>(), { heartbeatMs: 1_000, taken: nothing, left: nothing });
+      const response = eventStream(new ReadableStream<Uint8Array>(), { heartbeatMs: 1_000, taken: nothing, over: nothing, end: never });
       const reader = (response.body as ReadableStream<Uint8Array>).getReader();
       expect(await next(reader)).toBe(": hello\n\n");
       vi.advanceTimersByTime(60_000); // A minute in which nobody reads.
@@ -50,15 +51,26 @@ describe("eventStream", () => {
 
   it("tells when the reader leaves, and takes its source along", async () => {
     let cancelled = false;
-    let left = false;
+    let over = 0;
     const source = new ReadableStream<Uint8Array>({ cancel() { cancelled = true; } });
-    const response = eventStream(source, { heartbeatMs: 1_000, taken: nothing, left: () => { left = true; } });
+    const response = eventStream(source, { heartbeatMs: 1_000, taken: nothing, over: () => (over += 1), end: never });
     await response.body?.cancel();
-    expect({ cancelled, left }).toEqual({ cancelled: true, left: true });
+    expect({ cancelled, over }).toEqual({ cancelled: true, over: 1 });
+  });
+
+  it("ends from outside, after what was already taken", async () => {
+    const end = new AbortController();
+    let over = 0;
+    const source = new ReadableStream<Uint8Array>({ start(controller) { controller.enqueue(bytes("data: 1\n\n")); } });
+    const reader = (eventStream(source, { heartbeatMs: 60_000, taken: nothing, over: () => (over += 1), end: end.signal }).body as ReadableStream<Uint8Array>).getReader();
+    expect([await next(reader), await next(reader)]).toEqual([": hello\n\n", "data: 1\n\n"]);
+    end.abort();
+    expect(await next(reader)).toBeNull();
+    expect(over).toBe(1);
   });
 
   it("breaks when its source breaks", async () => {
     const source = new ReadableStream<Uint8Array>({ start(controller) { controller.error(new Error("broken")); } });
-    await expect(eventStream(source, { heartbeatMs: 1_000, taken: nothing, left: nothing }).text()).rejects.toThrow();
+    await expect(eventStream(source, { heartbeatMs: 1_000, taken: nothing, over: nothing, end: never }).text()).rejects.toThrow();
   });
 });

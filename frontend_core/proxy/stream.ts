@@ -18,14 +18,20 @@ export interface Reader {
   readonly heartbeatMs: number;
   /** The browser took one chunk of `source`. */
   readonly taken: () => void;
-  /** The browser went away. */
-  readonly left: () => void;
+  /** The stream is over, however it ended: at its source's end, because the browser left, or by `end`. */
+  readonly over: () => void;
+  /** Ends the stream from outside, as a hop would: without a terminal event. */
+  readonly end: AbortSignal;
 }
 
 /** `source` as a response. One chunk of it is one event. */
-export function eventStream(source: ReadableStream<Uint8Array>, { heartbeatMs, taken, left }: Reader): Response {
+export function eventStream(source: ReadableStream<Uint8Array>, { heartbeatMs, taken, over, end }: Reader): Response {
   const reader = source.getReader();
   let timer: NodeJS.Timeout | undefined;
+  const finish = () => {
+    clearInterval(timer);
+    over();
+  };
   const body = new ReadableStream<Uint8Array>(
     {
       start(controller) {
@@ -33,11 +39,12 @@ export function eventStream(source: ReadableStream<Uint8Array>, { heartbeatMs, t
         timer = setInterval(() => {
           if ((controller.desiredSize ?? 0) > 0) controller.enqueue(HEARTBEAT); // A reader that is behind needs none.
         }, heartbeatMs);
+        end.addEventListener("abort", () => void reader.cancel(), { once: true }); // Its reader then reads the end.
       },
       async pull(controller) {
         const { done, value } = await reader.read();
         if (done) {
-          clearInterval(timer);
+          finish();
           controller.close();
           return;
         }
@@ -46,8 +53,7 @@ export function eventStream(source: ReadableStream<Uint8Array>, { heartbeatMs, t
         controller.enqueue(value);
       },
       async cancel(reason) {
-        clearInterval(timer);
-        left();
+        finish();
         await reader.cancel(reason);
       },
     },
