@@ -1,10 +1,10 @@
 /** The page of somebody who is signed in: the side bar with the conversations, and the one that is open. */
 
-import { CopilotKitProvider } from "@copilotkit/react-core/v2";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { browserFetch } from "./api";
 import type { Auth, AuthState } from "./auth/auth";
 import { Chat } from "./Chat";
+import { CopilotProvider } from "./CopilotProvider";
 import { isAway, type Failure } from "./errors/failure";
 import { Health } from "./health";
 import { useModel } from "./model";
@@ -23,30 +23,14 @@ interface WorkspaceProps {
   readonly state: Extract<AuthState, { status: "signed-in" | "expired" }>;
 }
 
-/** A history this long is enough for what the client may add; the server has the rest. */
-const MESSAGES_SENT = 20;
-const lastMessages = <T,>(messages: T[]): T[] => messages.slice(-MESSAGES_SENT);
-
 export function Workspace({ auth, state }: WorkspaceProps) {
   const { token } = state;
   const headers = useMemo(() => authHeaders(token), [token]);
   return (
-    <CopilotKitProvider
-      runtimeUrl="/api/copilotkit"
-      useSingleEndpoint={false}
-      enableInspector={false}
-      headers={headers}
-      messageFilter={lastMessages}
-      onError={ignoreHere}
-    >
+    <CopilotProvider headers={headers}>
       <Frame auth={auth} state={state} />
-    </CopilotKitProvider>
+    </CopilotProvider>
   );
-}
-
-/** The session of a thread sees every failure itself and shows it in the conversation. */
-function ignoreHere(): void {
-  return;
 }
 
 function Frame({ auth, state }: WorkspaceProps) {

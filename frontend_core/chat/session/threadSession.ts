@@ -89,7 +89,9 @@ export class ThreadSession {
   #unanswered: Outgoing | undefined;
   #known: boolean;
   #seenRunId: string | undefined;
-  #stopped = new Set<string>();
+  readonly #stopped = new Set<string>();
+  /** The message that carries the mark of the latest stop, while it may still move. */
+  #marked: string | undefined;
   #stopAsked: Promise<void> | undefined;
   #stopRequest: Promise<boolean> | undefined;
   /** The run on the screen was stopped, here or elsewhere. */
@@ -169,11 +171,11 @@ export class ThreadSession {
   stop(): void {
     if (this.#phase !== "running" && this.#phase !== "reconnecting") return;
     const answer = openAnswer(this.view.get().rows);
-    if (answer !== undefined) this.#stopped.add(answer);
+    this.#mark(answer);
     this.#cut = true;
     this.#stopLately = true;
     this.#show({ phase: "stopping", failure: undefined, stoppedEmpty: answer === undefined });
-    this.#stopAsked = this.#stop(answer);
+    this.#stopAsked = this.#stop();
     this.#go(this.#stopAsked);
   }
 
@@ -244,6 +246,7 @@ export class ThreadSession {
 
   async #run(message: Outgoing, tries = 0): Promise<void> {
     this.#cut = false;
+    this.#marked = undefined;
     const outcome = await this.#stream(async (agent) => {
       const place = agent.messages.findIndex(({ id }) => id === message.id);
       if (place === -1) agent.addMessage({ id: message.id, role: "user", content: message.text });
@@ -265,7 +268,7 @@ export class ThreadSession {
     await this.#conclude(outcome, message);
   }
 
-  async #stop(answer: string | undefined): Promise<void> {
+  async #stop(): Promise<void> {
     const ticket = this.#ticket;
     const agent = this.#agent;
     if (agent === undefined) return;
@@ -275,7 +278,7 @@ export class ThreadSession {
       await this.#askToStop(agent, ticket);
     } catch (error) {
       if (ticket !== this.#ticket || this.#phase !== "stopping") return; // It ended by itself: nothing is left to stop.
-      if (answer !== undefined) this.#stopped.delete(answer);
+      this.#mark(undefined);
       this.#cut = false;
       this.#stopLately = false;
       const failure = failureOfThrown(error);
@@ -474,8 +477,15 @@ export class ThreadSession {
   /** The answer that the stop cut carries the mark; where there is none, the view does. */
   #markStopped(): void {
     const answer = openAnswer(buildRows({ ...this.#rowInput(), outgoing: undefined }));
-    if (answer !== undefined) this.#stopped.add(answer);
+    this.#mark(answer);
     this.#show({ stoppedEmpty: answer === undefined && this.#outgoing === undefined });
+  }
+
+  /** One mark for each stop: it moves to the words that came after it. */
+  #mark(answer: string | undefined): void {
+    if (this.#marked !== undefined) this.#stopped.delete(this.#marked);
+    if (answer !== undefined) this.#stopped.add(answer);
+    this.#marked = answer;
   }
 
   // what is shown -------------------------------------------------------------------------------------
