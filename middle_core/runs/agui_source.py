@@ -28,10 +28,11 @@ from middle_core.runs.history import STOPPED, Message, history, same
 from middle_core.runs.ids import Ids
 from middle_core.runs.interrupts import open_interrupts
 from middle_core.runs.jsonable import TooBig, jsonable
+from middle_core.runs.mailbox import Mailbox
 from middle_core.runs.partials import PartialMessage
 from middle_core.runs.repair import NO_RESULT, WITHDRAWN
-from middle_core.runs.tap import Mailbox, Tap
-from middle_core.runs.threads import Checkpoint, Threads, completed, configured, fitted, starts_with, stored
+from middle_core.runs.tap import Tap
+from middle_core.runs.threads import Checkpoint, Threads, completed, configured, fitted, open_calls, starts_with, stored
 from middle_core.runs.turn import AgentRules, ThreadView, Turn
 
 RECURSION_LIMIT: Final = 100
@@ -105,8 +106,9 @@ class AguiSource:
         checkpoint = await self.threads.read(thread_id)
         return ThreadView(
             messages=history(checkpoint.messages, _user_parts),
-            pending_client_calls=frozenset(_open_calls(checkpoint.messages, self.rules)),
+            pending_client_calls=open_calls(checkpoint.messages, but=self.rules.server_tools),
             interrupts=open_interrupts(checkpoint.snapshot.tasks),
+            basis=checkpoint,
         )
 
     async def state(self, thread_id: ThreadId) -> dict[str, Any]:
@@ -179,11 +181,11 @@ class SourceRun:
         self._mailbox = mailbox = Mailbox()
         turn = self._turn or Turn()
         ids = Ids(
-            (str(one) for one in (*(message.id for message in before), *(message["id"] for message in turn.messages))),
+            (str(one) for one in (*(message.id for message in before), *(message["id"] for message in (*turn.results, *turn.messages)))),
             (str(call["id"]) for one in before if isinstance(one, AIMessage) for call in one.tool_calls),
         )
-        self._tap = tap = Tap(mailbox, ids, self._show_state)
-        tap.already(before)
+        answered = {one.tool_call_id for one in before if isinstance(one, ToolMessage)} | {one["toolCallId"] for one in turn.results}
+        self._tap = tap = Tap(mailbox, ids, answered, self._show_state)
         pump = asyncio.create_task(self._pump(inputs, tap))  # noqa: TID251 - owned here: ended in `finally`; a TaskGroup wraps GeneratorExit
         pump.add_done_callback(lambda _task: mailbox.close())
         try:
@@ -213,7 +215,9 @@ class SourceRun:
     async def _prepare(self) -> tuple[list[BaseMessage], list[Any]]:
         """The thread's messages as the run finds them, and the inputs to run the graph with."""
         turn = self._turn
-        checkpoint = await self._source.threads.read(self._thread_id)
+        basis = turn.basis if turn is not None else None
+        read = isinstance(basis, Checkpoint) and basis.thread_id == self._thread_id
+        checkpoint = cast("Checkpoint", basis) if read else await self._source.threads.read(self._thread_id)
         self._state = self._source.visible(checkpoint.snapshot.values)
         if turn is None:
             return checkpoint.messages, [None]
@@ -306,6 +310,7 @@ class SourceRun:
         if set(values) <= {"__interrupt__"}:
             return
         self._values = values
+        tap.catch_up(stored(values))
         predicting = {key for keys in tap.chunks.predicted.values() for key in keys}
         if not predicting:
             tap.say(self._snapshot(self._source.visible(values)))
@@ -377,19 +382,6 @@ def _from_partial(partial: PartialMessage) -> list[BaseMessage]:
             broken.append({"name": one.name, "args": one.arguments, "id": one.call_id, "error": None, "type": "invalid_tool_call"})
     marks = {} if partial.closed else {STOPPED: True}
     return [AIMessage(partial.text, id=partial.message_id, tool_calls=calls, invalid_tool_calls=broken, response_metadata=marks)]
-
-
-def _open_calls(messages: Sequence[BaseMessage], rules: AgentRules) -> list[str]:
-    """Calls of client tools in the last assistant message that have no result."""
-    answered: set[str] = set()
-    for one in reversed(messages):
-        if isinstance(one, ToolMessage):
-            answered.add(one.tool_call_id)
-        elif isinstance(one, AIMessage):
-            return [str(call["id"]) for call in one.tool_calls if call["id"] not in answered and call["name"] not in rules.server_tools]
-        else:
-            return []
-    return []
 
 
 def _failure(pump: asyncio.Task[None]) -> BaseException | None:

@@ -11,7 +11,6 @@ import asyncio
 import logging
 import threading
 import uuid
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -24,106 +23,17 @@ from langgraph.pregel._messages import StreamMessagesHandler
 from langgraph.types import Command
 
 from middle_core.emit import Emitted
-from middle_core.errors import MiddleCoreError
 from middle_core.events import Custom, Event, EventType, custom
 from middle_core.runs.chunks import Chunks, Show
 from middle_core.runs.content import tool_text
 from middle_core.runs.history import Shown
 from middle_core.runs.ids import Ids
+from middle_core.runs.mailbox import Mailbox
 from middle_core.runs.nodes import NodeOutcome, Nodes
 
 logger = logging.getLogger(__name__)
 
-FULL: Final = 1_000
-"""Waiting events at which async node code waits for the log. Deltas join while they wait, so tokens hardly get there."""
-MAX_WAITING: Final = 50_000
-"""Waiting events at which the run fails: only code in threads, which cannot be made to wait, gets beyond FULL."""
-TURN_S: Final = 0.002
-"""Seconds after which a model that never waits for its socket lets others have a turn: else its first token comes last."""
-
 _HIDDEN_TAGS: Final = frozenset({"nostream", "langsmith:nostream"})
-_DELTAS: Final = {EventType.TEXT_MESSAGE_CONTENT.value: "messageId", EventType.TOOL_CALL_ARGS.value: "toolCallId"}
-
-
-class Mailbox:
-    """Events from the graph's callbacks to the one who logs them.
-
-    Deltas of one message or call that wait next to each other become one: the first is never held back, and a log
-    that is slower than the model costs nothing per token. Bounded by FULL and MAX_WAITING.
-    """
-
-    def __init__(self) -> None:
-        self._events: deque[Event] = deque()
-        self._loop = asyncio.get_running_loop()
-        self._thread = threading.get_ident()
-        self._lock = threading.Lock()  # a delta must not join an event that is being taken
-        self._arrived = asyncio.Event()
-        self._taken = asyncio.Event()
-        self._turn = 0.0
-        self._closed = False
-
-    @property
-    def here(self) -> bool:
-        """Whether the caller runs in the thread of the run's event loop."""
-        return threading.get_ident() == self._thread
-
-    async def breathe(self) -> None:
-        """After a put from a coroutine: let the reader have its turn, and wait for it while the box is full."""
-        # A sync model call inside an async node runs callbacks in a loop of its own while it blocks ours.
-        if not self._events or asyncio.get_running_loop() is not self._loop:
-            return
-        now = self._loop.time()
-        if now - self._turn >= TURN_S:
-            self._turn = now
-            await asyncio.sleep(0)
-        while len(self._events) >= FULL and not self._closed:
-            self._taken.clear()
-            await self._taken.wait()
-
-    def put(self, events: Iterable[Event]) -> None:
-        """From any thread."""
-        waiting = self._events
-        with self._lock:
-            before = len(waiting)
-            for event in events:
-                key = _DELTAS.get(event["type"])
-                if key is not None and waiting and waiting[-1]["type"] == event["type"] and waiting[-1][key] == event[key]:
-                    waiting[-1]["delta"] += event["delta"]
-                else:
-                    waiting.append(event)
-        if len(waiting) > MAX_WAITING:
-            raise MiddleCoreError("The agent emits events faster than they can be written down.")
-        if len(waiting) > before == 0:
-            self._wake()
-
-    def close(self) -> None:
-        """Nothing more will come."""
-        self._closed = True
-        self._taken.set()
-        self._wake()
-
-    def _wake(self) -> None:
-        if self.here:
-            self._arrived.set()
-        else:
-            self._loop.call_soon_threadsafe(self._arrived.set)
-
-    def take(self) -> Iterator[Event]:
-        """What waits now."""
-        while self._events:
-            with self._lock:
-                event = self._events.popleft()
-            self._taken.set()
-            yield event
-
-    async def arrived(self) -> bool:
-        """Wait for more. False once it is closed and empty."""
-        while not self._events:
-            if self._closed:
-                return False
-            self._arrived.clear()
-            await self._arrived.wait()
-        return True
 
 
 class Tap(StreamMessagesHandler):
@@ -131,7 +41,7 @@ class Tap(StreamMessagesHandler):
 
     raise_error = True  # a fault in here must fail the run, not vanish into a log line
 
-    def __init__(self, mailbox: Mailbox, ids: Ids, show_state: Callable[[Mapping[str, Any]], list[Event]]) -> None:
+    def __init__(self, mailbox: Mailbox, ids: Ids, answered: Iterable[str], show_state: Callable[[Mapping[str, Any]], list[Event]]) -> None:
         super().__init__(lambda _chunk: None, subgraphs=True)
         self.chunks = Chunks(ids)
         self.nodes = Nodes()
@@ -142,7 +52,7 @@ class Tap(StreamMessagesHandler):
         self._lock = threading.RLock()  # sync nodes call from their threads
         self._tasks: set[uuid.UUID] = set()
         self._models: dict[uuid.UUID, Mapping[str, Any]] = {}
-        self._answered: set[str] = set()
+        self._answered = set(answered)
         self._spoken: dict[str, str] = {}
         """Messages that node code is emitting, by id, with the namespace of the task that does."""
         self._broken: dict[str, list[Event]] = {}
@@ -168,9 +78,16 @@ class Tap(StreamMessagesHandler):
             if events:
                 self._mailbox.put(events)
 
-    def already(self, messages: Sequence[BaseMessage]) -> None:
-        """These are in the thread: their results are not told again."""
-        self._answered.update(one.tool_call_id for one in messages if isinstance(one, ToolMessage))
+    def catch_up(self, messages: Sequence[BaseMessage]) -> None:
+        """The graph's messages after a step. Those that a node gave in another form (a tuple, a dict) are seen here first."""
+        with self._lock:
+            unknown: list[BaseMessage] = []
+            for one in reversed(messages):
+                if one.id in self._ids.messages:
+                    break
+                unknown.append(one)
+            for one in reversed(unknown):
+                self.say(self._unsaid(one))
 
     # Models ------------------------------------------------------------------------------------------
 
@@ -380,7 +297,8 @@ def _messages(output: Any) -> Iterator[BaseMessage]:
                 if isinstance(one, (BaseMessage, Command, Mapping)):
                     yield from _messages(one)
         case _:
-            return
+            if isinstance(found := getattr(output, "messages", None), list):
+                yield from _messages(found)
 
 
 def _outcome(error: BaseException) -> NodeOutcome:

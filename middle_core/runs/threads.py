@@ -5,7 +5,7 @@ Knows LangGraph's checkpoints and nothing of the SDK, of runs or of what clients
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -114,6 +114,18 @@ def completed(messages: Sequence[BaseMessage], results: Mapping[str, str], *, wh
         if str(call["id"]) in results and call["id"] not in answered
     ]
     return repair([*messages, *known], why=why)
+
+
+def open_calls(messages: Sequence[BaseMessage], *, but: Collection[str]) -> frozenset[str]:
+    """Ids of the calls in the last assistant message that wait for a result. but: tools whose calls are somebody else's."""
+    answered: set[str] = set()
+    for one in reversed(messages):
+        if isinstance(one, AIMessage):
+            return frozenset(str(call["id"]) for call in one.tool_calls if call["id"] not in answered and call["name"] not in but)
+        if not isinstance(one, ToolMessage):
+            break
+        answered.add(one.tool_call_id)
+    return frozenset()
 
 
 def starts_with(messages: Sequence[BaseMessage], beginning: Sequence[BaseMessage]) -> bool:

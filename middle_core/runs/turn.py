@@ -48,12 +48,13 @@ class ThreadView:
     """The thread as the client sees it.
 
     messages: AG-UI messages with the ids that were streamed. pending_client_calls: ids of the calls of client tools
-    that wait for their result. interrupts: the open questions, as AG-UI interrupts.
+    that wait for their result. interrupts: the open questions, as AG-UI interrupts. basis: see `Turn`.
     """
 
     messages: Sequence[Message] = ()
     pending_client_calls: frozenset[str] = frozenset()
     interrupts: Sequence[dict[str, Any]] = ()
+    basis: object = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,7 @@ class Turn:
 
     messages: new user messages. results: tool messages for pending client calls. restart_at: the id of the user
     message from which on the thread is dropped first (an edit or a regenerate; the message itself stands in `messages`).
+    basis: the source's own reading of the thread, so that it need not read a long one twice; nobody else looks into it.
     """
 
     messages: tuple[Message, ...] = ()
@@ -80,6 +82,7 @@ class Turn:
     state: Mapping[str, Any] = field(default_factory=dict)
     context: tuple[dict[str, str], ...] = ()
     tools: tuple[dict[str, Any], ...] = ()
+    basis: object = field(default=None, repr=False, compare=False)
 
 
 def rebuild(body: RunAgentInput, view: ThreadView, rules: AgentRules) -> Turn:
@@ -95,6 +98,7 @@ def rebuild(body: RunAgentInput, view: ThreadView, rules: AgentRules) -> Turn:
         state=_state(body.state, rules),
         context=_context(body),
         tools=tuple(_tools(body, rules)),
+        basis=view.basis,
     )
 
 

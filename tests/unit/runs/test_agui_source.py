@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import operator
+import threading
 from dataclasses import dataclass
 from typing import Annotated, Any, TypedDict
 
 import pytest
+from ag_ui.core import RunAgentInput
 from copilotkit.langgraph import copilotkit_customize_config, copilotkit_emit_message, copilotkit_emit_state, copilotkit_emit_tool_call
+from langchain_core.callbacks import BaseCallbackHandler, dispatch_custom_event
 from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, HumanMessage, RemoveMessage, SystemMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import tool
@@ -23,10 +26,10 @@ from pydantic import BaseModel
 from middle_core.errors import MiddleCoreError
 from middle_core.events import RunId, ThreadId
 from middle_core.runs.agui_source import AguiSource
-from middle_core.runs.turn import AgentRules, Turn
+from middle_core.runs.turn import AgentRules, Turn, rebuild
 from tests.fakes import graphs
 from tests.fakes.models import ScriptedModel, args, call, finish
-from tests.fakes.play import play, says
+from tests.fakes.play import play, says, underway
 
 RULES = AgentRules()
 THREAD = ThreadId("t")
@@ -763,3 +766,75 @@ async def test_multimodal_words_of_a_person_reach_the_model_and_come_back_the_sa
     assert isinstance(sent, HumanMessage)
     assert len(sent.content) == 2
     assert [part["type"] for part in (await agent.view(THREAD)).messages[0]["content"]] == ["text", "image"]
+
+
+@pytest.mark.parametrize("form", ["tuple", "dict", "text", "model"])
+async def test_messages_that_a_node_gives_in_another_form(form: str) -> None:
+    forms: dict[str, Any] = {
+        "tuple": {"messages": [("assistant", "by hand")]},
+        "dict": {"messages": [{"role": "assistant", "content": "by hand"}]},
+        "text": Command(update={"messages": [AIMessage("by hand")]}),
+        "model": PydanticState(messages=[AIMessage("by hand")]),
+    }
+    state: Any = PydanticState if form == "model" else graphs.ChatState
+    agent = source(graphs.one_node(lambda state: forms[form], state=state))
+    played = await play(agent, says("hi"))
+    assert list(played.texts().values()) == ["by hand"]
+    assert not played.of("MESSAGES_SNAPSHOT")
+
+
+async def test_a_teams_own_callbacks_and_limits_stay() -> None:
+    class Tracer(BaseCallbackHandler):
+        tokens = 0
+
+        def on_llm_new_token(self, token: Any, **kwargs: Any) -> None:
+            self.tokens += 1
+
+    tracer = Tracer()
+    graph = graphs.chat(ScriptedModel(turns=[["a", "b"]])).with_config({"callbacks": [tracer], "tags": ["team"]})
+    played = await play(source(graph), says("hi"))
+    assert list(played.texts().values()) == ["ab"]
+    assert tracer.tokens == 3, "two, and LangChain's last empty one; once each"
+
+
+async def test_a_turn_that_was_rebuilt_from_a_view_reads_the_thread_once() -> None:
+    class Counting(InMemorySaver):
+        reads = 0
+
+        async def aget_tuple(self, config: Any) -> Any:
+            self.reads += 1
+            return await super().aget_tuple(config)
+
+    saver = Counting()
+    agent = source(graphs.chat(ScriptedModel(turns=[["x"]] * 3), saver=saver))
+    await play(agent, says("one"))
+    body = RunAgentInput.model_validate({"threadId": "t", "runId": "r", "messages": [{"id": "h", "role": "user", "content": "two"}]})
+    turn = rebuild(body, await agent.view(THREAD), RULES)
+    saver.reads = 0
+    assert [event async for event in agent.open(turn, thread_id=THREAD, run_id=RunId("r")).events()]
+    assert saver.reads == 1, "LangGraph's own"
+    other = [event async for event in agent.open(turn, thread_id=ThreadId("other"), run_id=RunId("r")).events()]
+    assert [one["delta"] for one in other if one.get("delta")] == ["x"]
+    assert len((await agent.view(ThreadId("other"))).messages) == 2
+
+
+async def test_a_sync_node_that_outlives_its_run_disturbs_nobody() -> None:
+    go_on, done = threading.Event(), threading.Event()
+
+    def node(state: Any, config: RunnableConfig) -> Any:
+        dispatch_custom_event("begun", {}, config=config)
+        go_on.wait(5)
+        dispatch_custom_event("late", {}, config=config)
+        done.set()
+        return {"messages": [AIMessage("late")]}
+
+    agent = source(graphs.one_node(node))
+    async with underway(agent, says("hi")) as run:
+        await run.until(lambda events: any(one.get("name") == "begun" for one in events))
+        events = await run.stop()
+    go_on.set()
+    assert await asyncio.to_thread(done.wait, 5)
+    assert run.run.leftovers() == []
+    assert not any(one.get("name") == "late" for one in events)
+    await agent.settle(THREAD, [], note="stopped")
+    assert [one["content"] for one in (await agent.view(THREAD)).messages] == ["hi"]

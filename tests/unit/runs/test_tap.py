@@ -1,114 +1,19 @@
-"""The mailbox between a graph and the log: nothing held back, nothing lost, bounded."""
+"""A running graph, listened to: order, turns, and names that are not the graph's to use."""
 
 from __future__ import annotations
 
-import asyncio
-import threading
 from typing import Any
 
-import pytest
 from langchain_core.callbacks import adispatch_custom_event, dispatch_custom_event
 from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.config import get_stream_writer
 
-from middle_core.errors import MiddleCoreError
-from middle_core.events import Event
 from middle_core.runs.agui_source import AguiSource
-from middle_core.runs.tap import FULL, MAX_WAITING, Mailbox
 from middle_core.runs.turn import AgentRules
 from tests.fakes import graphs
 from tests.fakes.models import ScriptedModel
 from tests.fakes.play import play, says
-
-
-def delta(text: str, message_id: str = "m", kind: str = "TEXT_MESSAGE_CONTENT") -> Event:
-    return {"type": kind, "messageId": message_id, "delta": text}
-
-
-async def test_deltas_that_wait_become_one_and_others_do_not() -> None:
-    box = Mailbox()
-    box.put([delta("a"), delta("b")])
-    box.put([delta("c"), delta("x", "n"), delta("d"), {"type": "STEP_STARTED", "stepName": "s"}, delta("e")])
-    assert [one.get("delta") for one in box.take()] == ["abc", "x", "d", None, "e"]
-    box.put([{"type": "TOOL_CALL_ARGS", "toolCallId": "c", "delta": one} for one in "12"])
-    assert [one["delta"] for one in box.take()] == ["12"]
-    box.put([delta("r", kind="REASONING_MESSAGE_CONTENT"), delta("s", kind="REASONING_MESSAGE_CONTENT")])
-    assert len(list(box.take())) == 2
-
-
-async def test_what_was_taken_is_not_added_to() -> None:
-    box = Mailbox()
-    box.put([delta("a")])
-    [taken] = box.take()
-    box.put([delta("b")])
-    assert taken["delta"] == "a"
-    assert [one["delta"] for one in box.take()] == ["b"]
-
-
-async def test_a_reader_is_woken_and_told_of_the_end() -> None:
-    box = Mailbox()
-    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
-        waiting = group.create_task(box.arrived())
-        await asyncio.sleep(0)
-        box.put([delta("a")])
-        assert await waiting
-        list(box.take())
-        waiting = group.create_task(box.arrived())
-        await asyncio.sleep(0)
-        box.close()
-        assert not await waiting
-
-
-async def test_what_was_put_before_the_end_is_still_read() -> None:
-    box = Mailbox()
-    box.put([delta("a")])
-    box.close()
-    assert await box.arrived()
-    list(box.take())
-    assert not await box.arrived()
-
-
-async def test_a_thread_wakes_the_reader_and_loses_nothing() -> None:
-    box = Mailbox()
-    text: list[str] = []
-
-    def talk() -> None:
-        for at in range(3000):
-            box.put([delta(chr(97 + at % 26))])
-
-    thread = threading.Thread(target=talk)
-    thread.start()
-    async with asyncio.timeout(10):
-        while sum(map(len, text)) < 3000:
-            await box.arrived()
-            text.extend(one["delta"] for one in box.take())
-    thread.join()
-    assert "".join(text) == "".join(chr(97 + at % 26) for at in range(3000))
-
-
-async def test_async_code_waits_while_the_box_is_full() -> None:
-    box = Mailbox()
-    said: list[int] = []
-
-    async def flood() -> None:
-        for at in range(FULL * 2):
-            box.put([{"type": "STEP_STARTED", "stepName": str(at)}])
-            said.append(at)
-            await box.breathe()
-
-    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
-        task = group.create_task(flood())
-        while not task.done():
-            await box.arrived()
-            assert len(list(box.take())) <= FULL
-    assert len(said) == FULL * 2
-
-
-async def test_a_flood_that_cannot_be_made_to_wait_fails() -> None:
-    box = Mailbox()
-    with pytest.raises(MiddleCoreError, match="faster than"):
-        box.put([{"type": "STEP_STARTED", "stepName": "x"}] * (MAX_WAITING + 1))
 
 
 async def test_the_first_token_comes_before_a_model_that_never_waits_is_done() -> None:

@@ -11,7 +11,7 @@ from langgraph.graph import END, START, StateGraph
 
 from middle_core.errors import InvalidRequest
 from middle_core.events import ThreadId
-from middle_core.runs.threads import Threads, completed, fitted, starts_with
+from middle_core.runs.threads import Threads, completed, fitted, open_calls, starts_with
 from tests.fakes import graphs
 from tests.fakes.models import complaints
 
@@ -117,3 +117,11 @@ def test_a_changed_beginning_is_seen() -> None:
     assert not starts_with([HumanMessage("ho", id="h1")], [HI])
     assert not starts_with([], [HI])
     assert not starts_with([AIMessage("", id="a2")], [CALLING])
+
+
+def test_open_calls_are_those_of_the_last_answer_that_have_no_result() -> None:
+    two = AIMessage("", id="a", tool_calls=[{"name": name, "args": {}, "id": name} for name in ("mine", "theirs", "done")])
+    done = ToolMessage("r", tool_call_id="done", id="t")
+    assert open_calls([HI, two, done], but={"theirs"}) == {"mine"}
+    assert open_calls([HI, two, done, HumanMessage("next", id="h2")], but=()) == frozenset()
+    assert open_calls([], but=()) == frozenset()

@@ -1,0 +1,108 @@
+"""Events on their way from a running graph's callbacks to the one who logs them.
+
+Callbacks come from the loop's thread and from the threads of sync nodes. Nothing is held back, nothing is lost, and
+there is a bound. Knows the shape of deltas, and nothing of graphs or logs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from middle_core.errors import MiddleCoreError
+from middle_core.events import Event, EventType
+
+FULL: Final = 1_000
+"""Waiting events at which async node code waits for the log. Deltas join while they wait, so tokens hardly get there."""
+MAX_WAITING: Final = 50_000
+"""Waiting events at which the run fails: only code in threads, which cannot be made to wait, gets beyond FULL."""
+TURN_S: Final = 0.002
+"""Seconds after which a model that never waits for its socket lets others have a turn: else its first token comes last."""
+
+_DELTAS: Final = {EventType.TEXT_MESSAGE_CONTENT.value: "messageId", EventType.TOOL_CALL_ARGS.value: "toolCallId"}
+
+
+class Mailbox:
+    """Events from the graph's callbacks to the one who logs them.
+
+    Deltas of one message or call that wait next to each other become one: the first is never held back, and a log
+    that is slower than the model costs nothing per token. Bounded by FULL and MAX_WAITING.
+    """
+
+    def __init__(self) -> None:
+        self._events: deque[Event] = deque()
+        self._loop = asyncio.get_running_loop()
+        self._thread = threading.get_ident()
+        self._lock = threading.Lock()  # a delta must not join an event that is being taken
+        self._arrived = asyncio.Event()
+        self._taken = asyncio.Event()
+        self._turn = 0.0
+        self._closed = False
+
+    @property
+    def here(self) -> bool:
+        """Whether the caller runs in the thread of the run's event loop."""
+        return threading.get_ident() == self._thread
+
+    async def breathe(self) -> None:
+        """After a put from a coroutine: let the reader have its turn, and wait for it while the box is full."""
+        # A sync model call inside an async node runs callbacks in a loop of its own while it blocks ours.
+        if not self._events or asyncio.get_running_loop() is not self._loop:
+            return
+        now = self._loop.time()
+        if now - self._turn >= TURN_S:
+            self._turn = now
+            await asyncio.sleep(0)
+        while len(self._events) >= FULL and not self._closed:
+            self._taken.clear()
+            await self._taken.wait()
+
+    def put(self, events: Iterable[Event]) -> None:
+        """From any thread. What comes after the end, from a thread that outlives its run, is dropped."""
+        if self._closed:
+            return
+        waiting = self._events
+        with self._lock:
+            before = len(waiting)
+            for event in events:
+                key = _DELTAS.get(event["type"])
+                if key is not None and waiting and waiting[-1]["type"] == event["type"] and waiting[-1][key] == event[key]:
+                    waiting[-1]["delta"] += event["delta"]
+                else:
+                    waiting.append(event)
+        if len(waiting) > MAX_WAITING:
+            raise MiddleCoreError("The agent emits events faster than they can be written down.")
+        if len(waiting) > before == 0:
+            self._wake()
+
+    def close(self) -> None:
+        """Nothing more will come."""
+        self._closed = True
+        self._taken.set()
+        self._wake()
+
+    def _wake(self) -> None:
+        if self.here:
+            self._arrived.set()
+        else:
+            self._loop.call_soon_threadsafe(self._arrived.set)
+
+    def take(self) -> Iterator[Event]:
+        """What waits now."""
+        while self._events:
+            with self._lock:
+                event = self._events.popleft()
+            self._taken.set()
+            yield event
+
+    async def arrived(self) -> bool:
+        """Wait for more. False once it is closed and empty."""
+        while not self._events:
+            if self._closed:
+                return False
+            self._arrived.clear()
+            await self._arrived.wait()
+        return True
