@@ -58,7 +58,7 @@ class Settings(BaseSettings):
     """How long a new message waits for a stop in progress before it is refused as busy."""
 
     max_body_bytes: int = Field(default=4 * 1024 * 1024, gt=0)
-    max_event_bytes: int = Field(default=256 * 1024, gt=0)
+    max_event_bytes: int = Field(default=1024 * 1024, ge=4096)
 
     @field_validator("agents", mode="before")
     @classmethod

@@ -10,7 +10,9 @@ Promises every adapter keeps:
    superseded claim raises `Superseded` and changes nothing.
 2. seq is dense within an attempt, from 1; records of one run are read in seq order; what was read once
    is read again the same.
-3. A record is durable before `append` returns, and no reader sees it before that.
+3. A record is committed before `append` returns, and no reader sees it before that: no death of a process loses it. A run's start
+   and end, ends of messages and calls, results and the ledger have reached the disk as well; deltas get there with the next
+   of these, in order, so that the machine's death may take the last words and never leaves a hole.
 4. At most one run of a thread is active (`RunStatus.active`).
 5. `changed` may wake early or late, never lies about the log: rows are the truth, a wake-up is a hint.
 6. Clocks are the database's: `at`, leases, timestamps.
@@ -88,9 +90,20 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
+class NewThread:
+    """A thread that a run opens if its owner has none of that name yet. title: only if it has no title."""
+
+    owner: Owner
+    client_thread_id: ClientThreadId
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class NewRun:
     """What is needed to start a run.
 
+    opens: make the thread in the same transaction if it is absent; `thread_id` is then what it will be called inside. One commit
+    less before the first token. Where the owner has the thread already, the run is that thread's.
     input_digest: hex digest of the client's input; (thread, client_run_id, input_digest) finds the run
     that a repeated request means. reuses_run_id: True where the protocol repeats a runId on purpose (a resume),
     so that another input under the same runId is a new run and no conflict.
@@ -106,6 +119,7 @@ class NewRun:
     reuses_run_id: bool
     replica: str
     lease_s: float
+    opens: NewThread | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +181,8 @@ class EventLog(Protocol):
 
         The run that this request (idempotency key, or client_run_id and digest) made before is returned as
         `Existing`. Raises `RunIdConflict` for the same client_run_id with another digest (unless
-        `reuses_run_id`), `ThreadBusy` where another run of the thread is active.
+        `reuses_run_id`), `ThreadBusy` where another run of the thread is active, `InvalidRequest` where the
+        thread is another agent's.
         """
 
     async def get_run(self, run_id: RunId) -> Run | None: ...
@@ -189,7 +204,7 @@ class EventLog(Protocol):
         """Extend the leases; say which claims are superseded and which runs someone asked to cancel."""
 
     async def append(self, claim: Claim, events: Sequence[Event], *, ending: Ending | None = None) -> list[Record]:
-        """Append the events and, with `ending`, end the run, in one durable transaction."""
+        """Append the events and, with `ending`, end the run, in one transaction."""
 
     async def request_cancel(self, run_id: RunId, reason: str) -> bool:
         """Write down durably that the run shall stop. False if it was over already. Idempotent."""

@@ -20,18 +20,22 @@ from typing import Any, Final, Self
 import orjson
 import uuid_utils
 
-from middle_core.errors import NotFound, RunIdConflict, Superseded, ThreadBusy
+from middle_core.errors import InvalidRequest, NotFound, RunIdConflict, Superseded, ThreadBusy
 from middle_core.eventlog.base import Beat, Claim, Ending, Existing, NewRun, Run, RunStatus, Started, Thread, ToolCall
 from middle_core.eventlog.lifecycle import check_run_move, check_tool_move
 from middle_core.eventlog.sqlite_file import DatabaseRefused, FileLock, connect_reader, connect_writer, create_file, database_path, migrate
 from middle_core.eventlog.sqlite_threads import Readers, T, Work, Writer
 from middle_core.eventlog.statements import load_migrations, load_statements
 from middle_core.eventlog.tail import TailBounds, Tails
-from middle_core.events import TERMINAL, ClientRunId, ClientThreadId, Event, Owner, Record, RunId, ThreadId
+from middle_core.events import TERMINAL, ClientRunId, ClientThreadId, Event, EventType, Owner, Record, RunId, ThreadId
 
 ATTEMPT_GAP: Final = 1_000
 """A new attempt's first seq lies this far beyond the last one: beyond anything a client can have seen."""
 _READERS: Final = 2
+
+KEPT_AT_ONCE: Final = frozenset({EventType.TEXT_MESSAGE_END, EventType.TOOL_CALL_END, EventType.TOOL_CALL_RESULT})
+"""Events that wait for the disk before anybody sees them, as a run's start and end do. A delta does not: waiting for the disk
+would cost each first token some milliseconds, and the next of these takes it along."""
 
 Params = Mapping[str, Any]
 
@@ -129,17 +133,16 @@ class SqliteEventLog:
         }
 
         def work(db: sqlite3.Connection) -> tuple[Started | Existing, list[Record]]:
-            if (earlier := self._earlier(db, new)) is not None:
+            thread_id = params["thread_id"] = self._thread_of(db, new)
+            if (earlier := self._earlier(db, new, thread_id)) is not None:
                 return Existing(_run(self._all(db, "get_run", {"run_id": earlier})[0])), []
-            if not self._all(db, "has_thread", params):
-                raise NotFound
             if self._all(db, "active_run", params):
                 raise ThreadBusy
             at = self._all(db, "insert_run", params)[0]["started_at"]
-            self._all(db, "touch_thread", {"thread_id": new.thread_id, "at": at})
+            self._all(db, "touch_thread", {"thread_id": thread_id, "at": at})
             records = self._insert(db, new.run_id, 1, at, last_seq=len(encoded), encoded=encoded)
             run = _run(self._all(db, "get_run", params)[0])
-            return Started(run, Claim(new.run_id, new.thread_id, run.attempt, token)), records
+            return Started(run, Claim(new.run_id, thread_id, run.attempt, token)), records
 
         started, _ = await self._writer.submit(work, committed=lambda result: self._publish(result[1]))
         return started
@@ -202,7 +205,8 @@ class SqliteEventLog:
                 self._all(db, "touch_thread", {"thread_id": claim.thread_id, "at": at})
             return self._insert(db, claim.run_id, claim.attempt, at, last_seq=last_seq, encoded=encoded)
 
-        return await self._writer.submit(work, committed=self._publish)
+        to_disk = ending is not None or any(type_ in KEPT_AT_ONCE for type_, _ in encoded)
+        return await self._writer.submit(work, to_disk=to_disk, committed=self._publish)
 
     async def request_cancel(self, run_id: RunId, reason: str) -> bool:
         params = {"run_id": run_id, "reason": reason}
@@ -264,8 +268,10 @@ class SqliteEventLog:
         return [ToolCall(**row) for row in await self._read("tool_calls", {"thread_id": thread_id})]
 
     # life ------------------------------------------------------------------------------------------
-    async def transact(self, claim: Claim, work: Work[T]) -> T:
-        """Run `work` in a durable transaction in which the claim holds. Raises `Superseded` if it does not.
+    async def transact(self, claim: Claim, work: Work[T], *, to_disk: bool = True) -> T:
+        """Run `work` in a transaction in which the claim holds. Raises `Superseded` if it does not.
+
+        to_disk: see `Writer.submit`.
 
         `work` runs in the writer's thread and must not commit: others' operations share the transaction.
         """
@@ -275,7 +281,11 @@ class SqliteEventLog:
                 raise Superseded
             return work(db)
 
-        return await self._writer.submit(fenced)
+        return await self._writer.submit(fenced, to_disk=to_disk)
+
+    async def query(self, work: Work[T]) -> T:
+        """Run `work` on a connection that cannot write, in a reader's thread."""
+        return await self._readers.run(work)
 
     def wake(self) -> None:
         self._tails.wake_all()
@@ -314,9 +324,24 @@ class SqliteEventLog:
         row = await self._read_one(name, params)
         return None if row is None else _run(row)
 
-    def _earlier(self, db: sqlite3.Connection, new: NewRun) -> RunId | None:
+    def _thread_of(self, db: sqlite3.Connection, new: NewRun) -> ThreadId:
+        """The thread that the run is for, opened if that was asked. Raises `NotFound`, or `InvalidRequest` for another agent's."""
+        if new.opens is None:
+            if not self._all(db, "has_thread", {"thread_id": new.thread_id}):
+                raise NotFound
+            return new.thread_id
+        names = {"owner": new.opens.owner, "client_thread_id": new.opens.client_thread_id, "agent": new.agent, "thread_id": new.thread_id}
+        self._all(db, "insert_thread", names)
+        thread = Thread(**self._all(db, "get_thread", names)[0])
+        if thread.agent != new.agent:
+            raise InvalidRequest(f"This conversation belongs to the agent {thread.agent!r}. Start a new one for {new.agent!r}.")
+        if new.opens.title and not thread.title:
+            self._all(db, "set_title", {"thread_id": thread.thread_id, "title": new.opens.title, "only_if_empty": True})
+        return thread.thread_id
+
+    def _earlier(self, db: sqlite3.Connection, new: NewRun, thread_id: ThreadId) -> RunId | None:
         """The run that the same request made before. Raises `RunIdConflict` if only the name is the same."""
-        ids = {"thread_id": new.thread_id, "idempotency_key": new.idempotency_key, "client_run_id": new.client_run_id}
+        ids = {"thread_id": thread_id, "idempotency_key": new.idempotency_key, "client_run_id": new.client_run_id}
         for row in self._all(db, "run_of_key", ids):
             if row["input_digest"] != new.input_digest:
                 raise RunIdConflict("This Idempotency-Key was used with another input. Use a fresh one for each new turn.")

@@ -76,7 +76,7 @@ def create_file(database: Path) -> None:
 
 
 def connect_writer(database: Path) -> sqlite3.Connection:
-    """The one connection that writes. A commit has reached the disk when it returns."""
+    """The one connection that writes. A commit has reached the disk when it returns, until the writer says otherwise."""
     connection = _connect(database, "rw")
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")

@@ -32,6 +32,7 @@ _BATCH: Final = 256
 @dataclass(slots=True)
 class _Operation:
     work: Work[Any]
+    to_disk: bool
     committed: Callable[[Any], None] | None
     future: asyncio.Future[Any]
     result: Any = None
@@ -48,11 +49,15 @@ class Writer:
         self._room = asyncio.Semaphore(_CAPACITY)
         self._stopped = asyncio.Event()
         self._closing = False
+        self._syncs = True
         self._thread = Thread(target=self._run, name="middle-core-sqlite-writer", daemon=True)
         self._thread.start()
 
-    async def submit(self, work: Work[T], *, committed: Callable[[T], None] | None = None) -> T:
-        """Run `work` in a transaction; return what it returned once that is durable.
+    async def submit(self, work: Work[T], *, to_disk: bool = True, committed: Callable[[T], None] | None = None) -> T:
+        """Run `work` in a transaction; return what it returned once that is committed.
+
+        to_disk: wait until the disk has it, and with it everything committed before. Without, it survives the death of this
+        process; only the machine's could take it back, and never something later without something earlier.
 
         An exception of `work` undoes its writes, and no others, and is raised here. `committed` is called
         on the loop after the commit, also if the caller was cancelled meanwhile: cancelling stops the
@@ -62,7 +67,7 @@ class Writer:
         if self._closing:
             self._room.release()
             raise StoreUnavailable
-        operation = _Operation(work, committed, self._loop.create_future())
+        operation = _Operation(work, to_disk, committed, self._loop.create_future())
         self._queue.put(operation)
         try:
             result: T = await operation.future
@@ -111,6 +116,10 @@ class Writer:
         if not batch:
             return
         try:
+            syncs = any(operation.to_disk for operation in batch)
+            if syncs != self._syncs:
+                self._connection.execute(f"PRAGMA synchronous = {'FULL' if syncs else 'NORMAL'}")
+                self._syncs = syncs
             self._connection.execute("BEGIN IMMEDIATE")
             for operation in batch:
                 self._apply(operation)

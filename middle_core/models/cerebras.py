@@ -11,18 +11,18 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
+import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from contextvars import copy_context
 from dataclasses import dataclass
+from functools import cache
 from operator import itemgetter
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Literal, TypeVar
 
 import httpx
-import orjson
-from cerebras.cloud.sdk import AsyncCerebras, AsyncStream
-from cerebras.cloud.sdk.types.chat import ChatCompletion
+from cerebras.cloud.sdk import AsyncCerebras
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.language_models.chat_models import agenerate_from_stream, generate_from_stream
@@ -35,8 +35,9 @@ from langchain_core.utils.function_calling import convert_to_json_schema, conver
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, PrivateAttr, SecretStr
 
 from middle_core.errors import ModelError, ModelRateLimited
-from middle_core.models.cerebras_errors import FAULTS, StreamedError, StreamFault, is_transient, translate
-from middle_core.models.cerebras_wire import Answer, FrameReader, Json, traits_of, wire_messages, wire_tool_choice, wire_tools
+from middle_core.models.cerebras_errors import FAULTS, is_transient, translate
+from middle_core.models.cerebras_stream import exchange
+from middle_core.models.cerebras_wire import Answer, Json, traits_of, wire_messages, wire_tool_choice, wire_tools
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -52,7 +53,6 @@ EMPTY = ChatGenerationChunk(message=AIMessageChunk(content=""))
 
 FIRST_BACKOFF_S = 0.25
 MAX_BACKOFF_S = 8.0
-DRAIN_S = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +238,7 @@ class ChatCerebras(BaseChatModel):
         while True:
             answer = Answer(model=body["model"])
             try:
-                async with aclosing(_exchange(client, body, answer, self.frame_s)) as chunks:
+                async with aclosing(exchange(client, body, answer, self.frame_s)) as chunks:
                     async for chunk in chunks:
                         yield chunk
             except FAULTS as fault:
@@ -278,6 +278,7 @@ class ChatCerebras(BaseChatModel):
             request.headers["accept-encoding"] = "identity"  # whoever compresses a stream may hold it back
 
         http = httpx.AsyncClient(
+            verify=_trusted_authorities(),
             timeout=httpx.Timeout(self.timeout, connect=self.connect_timeout, pool=self.connect_timeout),
             limits=httpx.Limits(max_connections=1000, max_keepalive_connections=100),
             event_hooks={"request": [only_ours]},
@@ -298,79 +299,10 @@ class ChatCerebras(BaseChatModel):
             await client[1].close()
 
 
-async def _exchange(client: AsyncCerebras, body: Json, answer: Answer, frame_s: float) -> AsyncGenerator[AIMessageChunk, None]:
-    """One request and its stream, closed on every way out. Raises one of `FAULTS`.
-
-    Of the SDK's stream only the response is used: its decoder ends alike with and without `[DONE]`, and the difference is a lost answer.
-    """
-    reader = FrameReader()
-    create = client.chat.completions.create
-    async with cast("AsyncStream[ChatCompletion]", await create(**body, stream=True, stream_options={"include_usage": True})) as stream:
-        pieces = stream.response.aiter_bytes()
-        async for piece in _by_the_frame(pieces, frame_s, answer):
-            for data in _frames(reader, piece):
-                if data == b"[DONE]":
-                    yield answer.last()
-                    await _drain(pieces)
-                    return
-                if chunk := _chunk(data, answer):
-                    yield chunk
-    raise StreamFault("The stream ended without its end marker.")
-
-
-async def _by_the_frame(pieces: AsyncIterator[bytes], frame_s: float, answer: Answer) -> AsyncIterator[bytes]:
-    """The pieces, with a pause of up to a frame between reads of the socket once the answer has begun.
-
-    Reading the socket for every token costs more than all that is done with the token. A piece is no read: one read may bring many
-    of them, and those come without the event loop taking a turn. So a turn tells a read. Two reads make a frame: one waits for
-    whatever comes next, and is held until the frame is over; the other then takes all that has come in meanwhile.
-    """
-    loop = asyncio.get_running_loop()
-    due, takes_all, turned = 0.0, False, True
-
-    def turn() -> None:
-        nonlocal turned
-        turned = True
-
-    while True:
-        if turned:
-            turned = False
-            watch = loop.call_soon(turn)
-        piece = await anext(pieces, None)
-        if piece is None:
-            watch.cancel()
-            return
-        if turned and answer.begun and frame_s:
-            if not takes_all:
-                await asyncio.sleep(due - loop.time())
-                due = loop.time() + frame_s
-            takes_all = not takes_all
-        yield piece
-
-
-def _frames(reader: FrameReader, piece: bytes) -> list[bytes]:
-    try:
-        return list(reader.feed(piece))
-    except ValueError as broken:
-        raise StreamFault("The stream is not made of events.") from broken
-
-
-def _chunk(data: bytes, answer: Answer) -> AIMessageChunk | None:
-    try:
-        frame = orjson.loads(data)
-        if error := frame.get("error"):
-            raise StreamedError(int(frame.get("status_code") or 500), error if isinstance(error, dict) else {})
-        return answer.chunk(frame)
-    except (ValueError, AttributeError, TypeError) as broken:
-        raise StreamFault("The stream holds something that is not a chat completion chunk.") from broken
-
-
-async def _drain(pieces: AsyncIterator[bytes]) -> None:
-    """Read the few bytes after the end marker: only a body read to its end leaves the connection usable for the next call."""
-    with suppress(TimeoutError, httpx.HTTPError):
-        async with asyncio.timeout(DRAIN_S):
-            async for _ in pieces:
-                pass
+@cache
+def _trusted_authorities() -> ssl.SSLContext:
+    """Read once a process: it takes longer than the request that a one-off client is for."""
+    return httpx.create_ssl_context()
 
 
 def _backoff(attempt: int) -> float:

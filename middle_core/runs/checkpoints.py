@@ -6,7 +6,9 @@ transaction of the log's writer that checks the claim first. That also leaves on
 file, so checkpoints and events never lock each other out, and a cancelled write cannot leave a
 transaction open: it is done in the writer's thread, or not at all.
 
-Reads are LangGraph's own, on a connection that cannot write. Knows no agent and no event.
+They do not wait for the disk, which the run's end and the tool ledger do, taking along all that came before.
+
+Reads are LangGraph's own, on connections that cannot write. Knows no agent and no event.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from langgraph.checkpoint.base import (
     CheckpointTuple,
     get_checkpoint_metadata,
 )
+from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from middle_core.errors import Unclaimed
@@ -78,6 +81,16 @@ class FencedSqliteSaver(AsyncSqliteSaver):
         super().__init__(connection)
         self._log = log
 
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """One checkpoint, by LangGraph's synchronous saver in a reader's thread: one change of thread instead of one for each row."""
+
+        def read(db: sqlite3.Connection) -> CheckpointTuple | None:
+            saver = SqliteSaver(db, serde=self.serde)
+            saver.is_setup = True  # the tables are there, and this connection could not make them
+            return saver.get_tuple(config)
+
+        return await self._log.query(read)
+
     async def alist(
         self,
         config: RunnableConfig | None,
@@ -105,7 +118,7 @@ class FencedSqliteSaver(AsyncSqliteSaver):
     async def aput(
         self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, new_versions: ChannelVersions
     ) -> RunnableConfig:
-        """Save a checkpoint; durable when it returns."""
+        """Save a checkpoint."""
         at = config["configurable"]
         thread_id, namespace = str(at["thread_id"]), at["checkpoint_ns"]
         type_, data = self.serde.dumps_typed(checkpoint)
@@ -115,7 +128,7 @@ class FencedSqliteSaver(AsyncSqliteSaver):
         return {"configurable": {"thread_id": at["thread_id"], "checkpoint_ns": namespace, "checkpoint_id": checkpoint["id"]}}
 
     async def aput_writes(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = "") -> None:
-        """Save what a task wrote before its step is complete; durable when it returns."""
+        """Save what a task wrote before its step is complete."""
         at = config["configurable"]
         thread_id = str(at["thread_id"])
         place = (thread_id, str(at["checkpoint_ns"]), str(at["checkpoint_id"]), task_id, task_path)
@@ -140,7 +153,7 @@ class FencedSqliteSaver(AsyncSqliteSaver):
         def work(db: sqlite3.Connection) -> None:
             db.executemany(statement, rows)
 
-        await self._log.transact(_claim(thread_id), work)
+        await self._log.transact(_claim(thread_id), work, to_disk=False)
 
 
 def _claim(thread_id: str) -> Claim:

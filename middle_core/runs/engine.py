@@ -56,6 +56,14 @@ class Job:
     stop: Stop = field(default_factory=Stop)
 
 
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a stream came to its end, and the events that are still to be written with it, the terminal one last."""
+
+    end: End
+    events: Sequence[Event]
+
+
 class LogLedger:
     """The tool ledger of one attempt: the log's, bound to the claim."""
 
@@ -117,34 +125,48 @@ class Engine:
         await self._log.append(claim, events, ending=Ending(RunStatus.FAILED, error_code=error.code))
 
     def _gate(self, run: Run) -> Gate:
-        return Gate(thread_id=run.client_thread_id, run_id=run.client_run_id, max_event_bytes=self._max_event_bytes)
+        return Gate(
+            thread_id=run.client_thread_id,
+            run_id=run.client_run_id,
+            max_event_bytes=self._max_event_bytes,
+            correlation_id=_correlation_id(),
+        )
 
-    async def _stream(self, job: Job, gate: Gate, appender: Appender) -> End:
-        """Everything from the agent, through the gate, to the appender. Every way it can end becomes an `End`."""
+    async def _stream(self, job: Job, gate: Gate, appender: Appender) -> Ended:
+        """Everything from the agent, through the gate, to the appender. Every way it can end becomes an `Ended`."""
         source_run: SourceRun | None = None
         try:
             source = self._sources[job.run.agent]
             turn = rebuild(job.asked.body, await source.view(job.run.thread_id), source.rules)
-            await appender.put(gate.feed(custom(Custom.TURN, messages=list(turn.messages))))
+            # Past the gate: it is ours, it is plain JSON, and the gate would leave out a person's large message.
+            await appender.put([custom(Custom.TURN, messages=list(turn.messages))])
             source_run = source.open(turn, thread_id=job.run.thread_id, run_id=job.run.run_id)
             async with aclosing(source_run.events()) as events:
                 async for event in events:
-                    await appender.put(gate.feed(event))
-                    if gate.ended:
-                        break
+                    legal = gate.feed(event)
+                    if gate.end is not None:
+                        return Ended(gate.end, legal)
+                    await appender.put(legal)
         except asyncio.CancelledError:
             end = self._cancelled(job)
             for event in source_run.leftovers() if source_run is not None else ():
-                await appender.put(gate.feed(event))
-            return end
+                legal = gate.feed(event)
+                if gate.end is not None:
+                    return Ended(gate.end, legal)
+                await appender.put(legal)
+            return self._ended(gate, end)
         except MiddleCoreError as error:
             logger.warning("run failed", extra={"run_id": job.run.run_id, "code": error.code}, exc_info=error)
-            return Failed(code=error.code, message=error.detail, correlation_id=_correlation_id(), retry_after=error.retry_after)
+            return self._ended(gate, Failed(error.code, error.detail, _correlation_id(), error.retry_after))
         except Exception as error:
+            # Whatever a team's graph raises ends this run, and only this run.
             correlation_id = _correlation_id()
             logger.exception("run failed", extra={"run_id": job.run.run_id, "correlation_id": correlation_id}, exc_info=error)
-            return Failed(code=MiddleCoreError.code, message=MiddleCoreError().detail, correlation_id=correlation_id)
-        return Finished(interrupts=source_run.interrupts, usage=source_run.usage)
+            return self._ended(gate, Failed(MiddleCoreError.code, MiddleCoreError().detail, correlation_id))
+        return self._ended(gate, Finished(interrupts=source_run.interrupts, usage=source_run.usage))
+
+    def _ended(self, gate: Gate, end: End) -> Ended:
+        return Ended(end, gate.close(end))
 
     def _cancelled(self, job: Job) -> End:
         """What the cancellation of the run's task means. Re-raises it where the task must simply go away."""
@@ -160,12 +182,16 @@ class Engine:
             return Failed(code=error.code, message=error.detail, correlation_id=_correlation_id())
         return Cancelled(by=job.stop.by, reason=job.stop.reason)
 
-    async def _finish(self, job: Job, gate: Gate, appender: Appender, end: End) -> None:
-        """Settle the thread, then append the closers and the one terminal event with the run's new state."""
-        if not isinstance(end, Finished) or gate.ended:
-            note = "stopped" if isinstance(end, Cancelled) else "interrupted"
+    async def _finish(self, job: Job, gate: Gate, appender: Appender, ended: Ended) -> None:
+        """Settle the thread, then append the last events with the run's new state."""
+        if gate.repairs or gate.fault:
+            logger.info(
+                "the gate repaired the stream", extra={"run_id": job.run.run_id, "repairs": dict(gate.repairs), "fault": gate.fault}
+            )
+        if not isinstance(ended.end, Finished):
+            note = "stopped" if isinstance(ended.end, Cancelled) else "interrupted"
             await self._settle(job.run, note=note)
-        await appender.finish(gate.close(end), ending_of(gate.end or end))
+        await appender.finish(ended.events, ending_of(ended.end))
 
     async def _settle(self, run: Run, *, note: str) -> None:
         """Give the thread what its log shows and its checkpoint lacks. A failure here must not keep the thread busy."""

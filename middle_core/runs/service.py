@@ -17,7 +17,7 @@ import uuid_utils
 from middle_core.auth import access
 from middle_core.auth.principal import Principal
 from middle_core.errors import Draining, InvalidRequest, NotFound, ThreadBusy
-from middle_core.eventlog.base import EventLog, Existing, NewRun, Run, Started, Thread
+from middle_core.eventlog.base import EventLog, Existing, NewRun, NewThread, Run, Started, Thread
 from middle_core.eventlog.cursor import check_cursor, parse_cursor
 from middle_core.eventlog.follow import follow
 from middle_core.events import ClientThreadId, Custom, Event, EventType, Record, RunId, ThreadId
@@ -28,7 +28,6 @@ from middle_core.runs.partials import fold
 from middle_core.runs.request import StartRequest
 from middle_core.runs.supervisor import Supervisor
 
-TITLE_CHARS: Final = 80
 PAGE: Final = 1000
 
 
@@ -93,58 +92,59 @@ class RunService:
             raise Draining(retry_after=5)
         if agent not in self._sources:
             raise NotFound(f"There is no agent called {agent[:64]!r} here.")
-        thread = await self._log.open_thread(principal.owner, asked.thread_id, agent)
-        if thread.agent != agent:
-            raise InvalidRequest(f"This conversation belongs to the agent {thread.agent!r}. Start a new one for {agent!r}.")
-        return await self._supervisor.shielded(self._start(principal, thread, asked))
+        return await self._supervisor.shielded(self._start(principal, agent, asked))
 
-    async def _start(self, principal: Principal, thread: Thread, asked: StartRequest) -> Run:
+    async def _start(self, principal: Principal, agent: str, asked: StartRequest) -> Run:
         deadline = asyncio.get_running_loop().time() + self._stop_wait_s
         while True:
             try:
-                return await self._create(principal, thread, asked)
+                return await self._create(principal, agent, asked)
             except ThreadBusy:
-                await self._wait_for_stop(thread, asked, deadline)
+                await self._wait_for_stop(principal, asked, deadline)
 
-    async def _create(self, principal: Principal, thread: Thread, asked: StartRequest) -> Run:
+    async def _create(self, principal: Principal, agent: str, asked: StartRequest) -> Run:
         run_id = RunId(str(uuid_utils.uuid7()))
-        parent = await self._log.last_run(thread.thread_id) if asked.continues else None
+        parent = await self._parent(principal, asked) if asked.continues else None
         new = NewRun(
             run_id=run_id,
-            thread_id=thread.thread_id,
+            thread_id=ThreadId(str(uuid_utils.uuid7())),
             client_run_id=asked.run_id,
-            agent=thread.agent,
+            agent=agent,
             input_digest=asked.digest,
             idempotency_key=asked.idempotency_key,
             parent_run_id=None if parent is None else parent.run_id,
             reuses_run_id=asked.continues,
             replica=self._supervisor.replica,
             lease_s=self._supervisor.lease_s,
+            opens=NewThread(principal.owner, asked.thread_id, asked.title),
         )
         first = opening(
-            thread_id=thread.client_thread_id,
+            thread_id=asked.thread_id,
             run_id=asked.run_id,
             our_run_id=run_id,
-            agent=thread.agent,
+            agent=agent,
             attempt=1,
             parent_run_id=None if parent is None else parent.client_run_id,
         )
         made = await self._log.create_run(new, first)
         if isinstance(made, Existing):
             self._refresh(principal, made.run)
-            return made.run
-        self._begin(made, principal, asked)
-        if asked.title:
-            await self._log.set_title(thread.thread_id, asked.title[:TITLE_CHARS], only_if_empty=True)
+        else:
+            self._begin(made, principal, asked)
         return made.run
+
+    async def _parent(self, principal: Principal, asked: StartRequest) -> Run | None:
+        thread = await self._log.get_thread(principal.owner, asked.thread_id)
+        return None if thread is None else await self._log.last_run(thread.thread_id)
 
     def _begin(self, made: Started, principal: Principal, asked: StartRequest) -> None:
         grace_s = self._disconnect_grace_s if asked.on_disconnect == "cancel" else None
         self._supervisor.start(Job(made.run, made.claim, asked, principal), grace_s=grace_s)
 
-    async def _wait_for_stop(self, thread: Thread, asked: StartRequest, deadline: float) -> None:
+    async def _wait_for_stop(self, principal: Principal, asked: StartRequest, deadline: float) -> None:
         """Wait until the run that holds the thread has ended, if it is being stopped; else raise ThreadBusy."""
-        active = await self._log.active_run(thread.thread_id)
+        thread = await self._log.get_thread(principal.owner, asked.thread_id)
+        active = None if thread is None else await self._log.active_run(thread.thread_id)
         if active is None:
             return
         if active.cancel_requested_at is None:
