@@ -53,17 +53,17 @@ describe("routeOf", () => {
     expect(statusOf(() => routeOf(method, BASE + path, BASE))).toBe(405);
   });
 
-  it.each(["..", ".", "..%2f..%2fadmin", "%00", "a%20b", "%E4%BD%A0", "x".repeat(257)])("refuses the thread id %j", (id) => {
+  it.each(["..", ".", "..%2f..%2fadmin", "%00", "a%20b", "%E4%BD%A0", "x".repeat(129)])("refuses the thread id %j", (id) => {
     expect(statusOf(() => routeOf("POST", `${BASE}/agent/default/stop/${id}`, BASE))).toBe(422);
   });
 });
 
 describe("checkId", () => {
-  it.each(["t1", "0197c3a2-0000-7000-8000-000000000001", "a.b:c@d=e+f~g", "...", "x".repeat(256)])("takes %j", (id) => {
+  it.each(["t1", "0197c3a2-0000-7000-8000-000000000001", "a.b:c@d_e~f-g", "0", "x".repeat(128)])("takes %j", (id) => {
     expect(checkId("runId", id)).toBe(id);
   });
 
-  it.each(["", ".", "..", "a/b", "a\\b", "a\0", "a\nb", "x".repeat(257), "你", 5, null, undefined, {}])("refuses %j, naming the field", (id) => {
+  it.each(["", ".", "..", "a/b", "a\\b", "a\0", "a\nb", "x".repeat(129), "-a", ".a", "a\n", "你", 5, null, undefined, {}])("refuses %j, naming the field", (id) => {
     expect(() => checkId("runId", id)).toThrow(/^runId: /);
   });
 });

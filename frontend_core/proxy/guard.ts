@@ -15,8 +15,8 @@ export type Route =
   | { readonly kind: "run" | "connect"; readonly agent: string }
   | { readonly kind: "stop"; readonly agent: string; readonly thread: string };
 
-/** Our own threads are UUIDs; other clients' ids are taken within reason. `.` and `..` would walk in a path. */
-const ID = /^(?!\.{1,2}$)[A-Za-z0-9._:@=+~-]{1,256}$/;
+/** As middle-core takes them (`middle_core/runs/request.py`): fit for a path, a header and a key. */
+const ID = /^[A-Za-z0-9][A-Za-z0-9_.:@~-]{0,127}$/;
 const AGENT = /^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,63}$/;
 
 /** The route that a path below the base means. Throws Refused: 404 for every other, 405 for another method. */
@@ -36,7 +36,7 @@ export function routeOf(method: string, pathname: string, base: string): Route {
 /** The id itself. Throws Refused naming the field. */
 export function checkId(field: string, value: unknown): string {
   if (typeof value === "string" && ID.test(value)) return value;
-  throw new Refused(invalid(422, `${field}: use 1 to 256 letters, digits or one of . _ : @ = + ~ -`));
+  throw new Refused(invalid(422, `${field}: an id has 1 to 128 characters out of letters, digits and _ . : @ ~ - and starts with a letter or digit.`));
 }
 
 /**

@@ -209,6 +209,15 @@ describe("threads", () => {
   });
 });
 
+describe("info of middle-core", () => {
+  it("is passed on to who may have it", async () => {
+    core.answers.push({ path: /^\/copilotkit\/info$/, answer: (response) => { json(response, 200, { model: "offline", agents: [] }); } });
+    expect(await (await proxy.info(get("/api/info"))).json()).toEqual({ model: "offline", agents: [] });
+    core.answers.push({ path: /^\/copilotkit\/info$/, answer: (response) => { problem(response, 401, "unauthorized"); } });
+    expect((await proxy.info(get("/api/info"))).status).toBe(401);
+  });
+});
+
 describe("dev token", () => {
   const ask = (host: string) => proxy.devToken(post("/api/dev/token", { sub: "alice" }, { headers: { host } }));
 
