@@ -65,7 +65,7 @@ async def _by_the_frame(pieces: AsyncIterator[bytes], frame_s: float, answer: An
         if piece is None:
             watch.cancel()
             return
-        if turned and frame_s:
+        if turned and answer.begun and frame_s:
             if not takes_all:
                 await asyncio.sleep(due - loop.time())
                 due = loop.time() + frame_s
