@@ -83,7 +83,11 @@ def _arguments(arguments: Any) -> str:
     if isinstance(arguments, str):
         return arguments
     try:
-        return json.dumps(jsonable(arguments or {}, budget=_MAX_ARGUMENTS), ensure_ascii=False)
+        return json.dumps(arguments or {}, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError):
+        pass  # a graph may put anything there; below it is made to fit
+    try:
+        return json.dumps(jsonable(arguments, budget=_MAX_ARGUMENTS), ensure_ascii=False)
     except TooBig:
         return "{}"
 

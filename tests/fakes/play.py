@@ -14,8 +14,9 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from middle_core.events import Event, RunId, ThreadId
+from middle_core.events import ClientRunId, ClientThreadId, Event, RunId, ThreadId
 from middle_core.runs.agui_source import AguiSource, SourceRun
+from middle_core.runs.gate import Gate
 from middle_core.runs.turn import Turn
 
 Message = dict[str, Any]
@@ -83,8 +84,10 @@ async def play(source: AguiSource, turn: Turn | None, thread: str = "t", *, seen
         played = Played([event async for event in events], [], [])
     played.interrupts, played.usage = run.interrupts, run.usage
     assert complaints(played.events) == []
-    for event in played.events:
-        json.dumps(event)
+    gate = Gate(thread_id=ClientThreadId(thread), run_id=ClientRunId("r"), max_event_bytes=1_000_000)
+    passed = [one for event in played.events for one in gate.feed(event)]
+    assert dict(gate.repairs) == {}, "the gate found something to repair"
+    assert [json.dumps(one, sort_keys=True) for one in passed] == [json.dumps(one, sort_keys=True) for one in played.events]
     history = (await source.view(ThreadId(thread))).messages
     assert essence(client(shown, played.events)) == essence(history)
     return played

@@ -122,7 +122,7 @@ def any_history(draw: st.DrawFn) -> list[BaseMessage]:
     return messages
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(any_history())
 def test_a_strict_provider_takes_it_and_repairing_again_changes_nothing(messages: list[BaseMessage]) -> None:
     repaired = repair(messages)
