@@ -13,9 +13,9 @@ In process::
 
 `with serve_in_thread() as server` is the same for synchronous callers. As a process::
 
-    python -m tests.fakes.cerebras_server --port 0 --script paced --rate 2000 --tokens 1000
+    python -m tests.fakes.cerebras_server --port 0 --rate 2000 --tokens 1000 --script 429-once
 
-prints its URL on the first line. `SCRIPTS` names the scripts. Without one it is a plausible assistant: see `assistant`.
+prints its URL on the first line. `SCRIPTS` names the scripts; after a script, or without one, it is a plausible assistant: see `assistant`.
 """
 
 from __future__ import annotations
