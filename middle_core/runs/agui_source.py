@@ -31,8 +31,8 @@ from middle_core.runs.jsonable import TooBig, jsonable
 from middle_core.runs.mailbox import Mailbox
 from middle_core.runs.partials import PartialMessage
 from middle_core.runs.repair import NO_RESULT, WITHDRAWN
-from middle_core.runs.tap import Tap
-from middle_core.runs.threads import Checkpoint, Threads, completed, configured, fitted, open_calls, starts_with, stored
+from middle_core.runs.tap import Tap, told
+from middle_core.runs.threads import Checkpoint, Threads, added_results, completed, configured, fitted, open_calls, starts_with, stored
 from middle_core.runs.turn import AgentRules, ThreadView, Turn
 
 RECURSION_LIMIT: Final = 100
@@ -115,21 +115,22 @@ class AguiSource:
         """The client-visible state, without messages and internal keys."""
         return self.visible((await self.threads.read(thread_id)).snapshot.values)
 
-    async def settle(self, thread_id: ThreadId, partials: Sequence[PartialMessage], *, note: str) -> None:
+    async def settle(self, thread_id: ThreadId, partials: Sequence[PartialMessage], *, note: str) -> list[Event]:
         """Give the thread what a run has shown and its checkpoint lacks, and leave nothing pending. Idempotent.
 
-        note: how the run ended, for the texts of calls without a result ("stopped", "interrupted").
+        note: how the run ended, for the texts of calls without a result ("stopped", "interrupted"). Returns these results as
+        events: a client that is not told them shows the calls as running until it loads the thread again.
         """
         checkpoint = await self.threads.finalised(await self.threads.read(thread_id))
         if not checkpoint.holds_messages:
-            return
+            return []
         known = {one.id for one in checkpoint.messages}
         lacking = [one for partial in partials if partial.message_id not in known for one in _from_partial(partial)]
         results = {call.call_id: call.result for one in partials for call in one.calls if call.result is not None}
         words = "the user stopped it" if note == STOPPED else "the run was interrupted"
-        await self.threads.write(
-            checkpoint, completed([*checkpoint.messages, *lacking], results, why=f"This call was not completed: {words}.")
-        )
+        valid = completed([*checkpoint.messages, *lacking], results, why=f"This call was not completed: {words}.")
+        await self.threads.write(checkpoint, valid)
+        return [told(one) for one in added_results(checkpoint.messages, valid) if one.tool_call_id not in results]
 
     def visible(self, values: Any) -> dict[str, Any]:
         """The keys of a state that a client may see, as JSON."""
@@ -246,6 +247,7 @@ class SourceRun:
         base, fresh = fitted(checkpoint.messages, fresh, restart_at=turn.restart_at, why=WITHDRAWN if withdrawn else NO_RESULT)
         if await threads.write(checkpoint, base):
             self._rewritten = True
+            self._notices.extend(told(one) for one in added_results(checkpoint.messages, base))
         return base, [self._input(turn, fresh)]
 
     def _answer(self, turn: Turn) -> Command[Any]:

@@ -197,15 +197,7 @@ class Tap(StreamMessagesHandler):
         else:
             self._ids.messages.add(message.id)
         self.chunks.predicted.pop(call_id, None)
-        return [
-            {
-                "type": EventType.TOOL_CALL_RESULT.value,
-                "messageId": message.id,
-                "toolCallId": call_id,
-                "content": tool_text(message.content),
-                "role": "tool",
-            }
-        ]
+        return [told(message)]
 
     # What node code emits -----------------------------------------------------------------------------
 
@@ -259,6 +251,17 @@ class Tap(StreamMessagesHandler):
     def _end_spoken(self, message_id: str) -> list[Event]:
         del self._spoken[message_id]
         return [{"type": EventType.TEXT_MESSAGE_END.value, "messageId": message_id}]
+
+
+def told(message: ToolMessage) -> Event:
+    """A tool's result as an event, under the id that the thread holds."""
+    return {
+        "type": EventType.TOOL_CALL_RESULT.value,
+        "messageId": str(message.id),
+        "toolCallId": message.tool_call_id,
+        "content": tool_text(message.content),
+        "role": "tool",
+    }
 
 
 def _show(tags: Sequence[str], metadata: Mapping[str, Any], options: Mapping[str, Any]) -> Show:

@@ -116,6 +116,12 @@ def completed(messages: Sequence[BaseMessage], results: Mapping[str, str], *, wh
     return repair([*messages, *known], why=why)
 
 
+def added_results(before: Sequence[BaseMessage], after: Sequence[BaseMessage]) -> list[ToolMessage]:
+    """The tool messages that are new."""
+    known = {one.id for one in before}
+    return [one for one in after if isinstance(one, ToolMessage) and one.id not in known]
+
+
 def open_calls(messages: Sequence[BaseMessage], *, but: Collection[str]) -> frozenset[str]:
     """Ids of the calls in the last assistant message that wait for a result. but: tools whose calls are somebody else's."""
     answered: set[str] = set()

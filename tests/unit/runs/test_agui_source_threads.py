@@ -104,8 +104,10 @@ async def test_a_stop_during_a_tool_leaves_a_thread_that_a_strict_model_takes() 
     async with underway(agent, says("hi")) as run:
         async with asyncio.timeout(5):
             await started.wait()
-        await agent.settle(THREAD, fold(await run.stop()), note="stopped")
+        told = await agent.settle(THREAD, fold(await run.stop()), note="stopped")
     assert ended == ["cancelled"]
+    assert [(one["type"], one["toolCallId"]) for one in told] == [("TOOL_CALL_RESULT", "call_1")]
+    assert told[0]["messageId"] == (await agent.view(THREAD)).messages[-1]["id"]
     assert complaints(await stored(agent)) == []
     await play(agent, says("hello"))
     await play(agent, says("hello"))
@@ -131,7 +133,8 @@ async def test_a_finished_result_is_kept_when_its_sibling_is_stopped(shape: Any)
     agent = source(shape(model, [fast, slow]))
     async with underway(agent, says("hi")) as run:
         await run.until(lambda events: any(one["type"] == "TOOL_CALL_RESULT" for one in events))
-        await agent.settle(THREAD, fold(await run.stop()), note="stopped")
+        told = await agent.settle(THREAD, fold(await run.stop()), note="stopped")
+    assert [one["toolCallId"] for one in told] == ["s"], "the other one was told before"
     results = {one.tool_call_id: one.content for one in await stored(agent) if isinstance(one, ToolMessage)}
     assert results["f"] == "fast is done"
     assert "stopped" in results["s"]
@@ -351,6 +354,7 @@ async def test_a_plain_message_withdraws_the_question_and_is_answered() -> None:
     asked = await play(agent, says("delete X"))
     played = await play(agent, says("what is the weather?"))
     assert played.custom("middle_core.interrupt_resolved") == [{"interruptId": asked.interrupts[0]["id"], "status": "withdrawn"}]
+    assert [call_id for call_id, _ in played.results()] == ["call_1"], "the card is told at once"
     assert played.interrupts == []
     assert ran == []
     assert "it is sunny" in played.texts().values()

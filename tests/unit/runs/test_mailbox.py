@@ -86,11 +86,11 @@ async def test_async_code_waits_while_the_box_is_full() -> None:
             box.put([{"type": "STEP_STARTED", "stepName": str(at)}])
             said.append(at)
             await box.breathe()
+        box.close()
 
     async with asyncio.timeout(10), asyncio.TaskGroup() as group:
-        task = group.create_task(flood())
-        while not task.done():
-            await box.arrived()
+        group.create_task(flood())
+        while await box.arrived():
             assert len(list(box.take())) <= FULL
     assert len(said) == FULL * 2
 
