@@ -1,0 +1,40 @@
+"""The product's own agent, with one fault in it: asked to break, its node raises, and with a secret in its words."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Any, cast
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.runnables import Runnable
+
+from middle_core.agents.knowledge_copilot.graph import graph
+from middle_core.agents.knowledge_copilot.tools import knowledge_tools
+from middle_core.agents.registry import AgentDeps, AgentSpec
+
+BREAK = "break the node"
+SECRET = "postgres://app:hunter2@db.internal/prod"
+
+
+class Fragile:
+    """As much of a model as the agent's node uses."""
+
+    def __init__(self, model: Runnable[Any, AIMessage] | BaseChatModel) -> None:
+        self._model = model
+
+    def bind_tools(self, tools: Sequence[Any]) -> Fragile:
+        assert isinstance(self._model, BaseChatModel)
+        return Fragile(self._model.bind_tools(tools))
+
+    async def astream(self, messages: list[BaseMessage]) -> AsyncIterator[BaseMessage]:
+        if BREAK in str(messages[-1].content):
+            raise ValueError(f"cannot connect to {SECRET}")
+        async for message in self._model.astream(messages):
+            yield message
+
+
+def build(deps: AgentDeps) -> AgentSpec:
+    """The knowledge copilot on a model that may break."""
+    tools = knowledge_tools(deps.backend)
+    return AgentSpec(graph=graph(cast("BaseChatModel", Fragile(deps.model)), tools), tools=tools)
