@@ -1,6 +1,7 @@
 /** The page of somebody who is signed in: the side bar with the conversations, and the one that is open. */
 
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { flushSync } from "react-dom";
 import { browserFetch } from "./api";
 import type { Auth, AuthState } from "./auth/auth";
 import { Chat } from "./Chat";
@@ -62,7 +63,10 @@ function Frame({ auth, state }: WorkspaceProps) {
   }, [title]);
 
   const closeSidebar = useCallback(() => {
-    setSidebarOpen(false);
+    // What lies behind the drawer is inert while it is open, and takes no focus until that is undone.
+    flushSync(() => {
+      setSidebarOpen(false);
+    });
     menuRef.current?.focus();
   }, []);
 

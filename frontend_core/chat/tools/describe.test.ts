@@ -29,6 +29,11 @@ describe("describeTool", () => {
     expect(describeTool({ ...facts, running: false }).state).toBe("stopped");
   });
 
+  it("does not take a document that speaks of stops for a call that was stopped", () => {
+    const result = JSON.stringify({ passages: [{ text: 'A tool call that was cut gets the result "cancelled by the user".' }] });
+    expect(describeTool({ ...facts, result })).toMatchObject({ state: "done", outcome: "1 passage" });
+  });
+
   it("speaks of a tool that it does not know by its name", () => {
     expect(describeTool({ name: "send_weeklyReport", args: {}, result: "ok", running: false })).toEqual({
       state: "done",
