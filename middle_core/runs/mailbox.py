@@ -19,7 +19,7 @@ FULL: Final = 1_000
 """Waiting events at which async node code waits for the log. Deltas join while they wait, so tokens hardly get there."""
 MAX_WAITING: Final = 50_000
 """Waiting events at which the run fails: only code in threads, which cannot be made to wait, gets beyond FULL."""
-TURN_S: Final = 0.0
+TURN_S: Final = 0.0005
 """Seconds after which a model that never waits for its socket lets others have a turn: else its first token comes last."""
 
 _DELTAS: Final = {EventType.TEXT_MESSAGE_CONTENT.value: "messageId", EventType.TOOL_CALL_ARGS.value: "toolCallId"}
