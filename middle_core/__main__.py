@@ -143,7 +143,7 @@ def serve(host: Host = "127.0.0.1", port: Annotated[int, typer.Option(help="The 
     with settings_or_exit() as settings:
         telemetry.configure(plain=settings.env == "dev")
         issuer = dev_issuer_of(settings, host)
-        verify = verifier_of(settings, issuer, httpx.AsyncClient(timeout=5.0, follow_redirects=False))
+        verify = verifier_of(settings, issuer, httpx.AsyncClient(timeout=5.0, follow_redirects=False, trust_env=False))
         app = create_app(settings, verify, mint_dev_token=mint_with(issuer) if issuer is not None else None)
         config = uvicorn.Config(
             PlainRefusal(app),
@@ -168,7 +168,7 @@ def demo_backend(host: Host = "127.0.0.1", port: Annotated[int, typer.Option(hel
     with settings_or_exit() as settings:
         telemetry.configure(plain=True)
         issuer = dev_issuer_of(settings, host)
-        verify = verifier_of(settings, issuer, httpx.AsyncClient(timeout=5.0, follow_redirects=False))
+        verify = verifier_of(settings, issuer, httpx.AsyncClient(timeout=5.0, follow_redirects=False, trust_env=False))
         backend_core.serve(verify, data_dir=settings.data_dir, host=host, port=port)
 
 

@@ -66,7 +66,7 @@ async def open_parts(settings: Settings, specs: Mapping[str, Any]) -> AsyncItera
         AsyncExitStack() as stack,
         SqliteEventLog.open(url) as log,
         open_saver(log) as saver,
-        httpx.AsyncClient(timeout=httpx.Timeout(15.0, connect=5.0), follow_redirects=False) as http,
+        httpx.AsyncClient(timeout=httpx.Timeout(15.0, connect=5.0), follow_redirects=False, trust_env=False) as http,
     ):
         model = build_model(
             settings.model,
