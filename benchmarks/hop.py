@@ -12,8 +12,8 @@ from pathlib import Path
 import httpx
 
 from benchmarks.figures import Figure, spread
-from benchmarks.servers import FIRST, ROOT, headers, middle_core, process, turn_body
-from tests.fakes.process import free_port
+from benchmarks.servers import FIRST, headers, middle_core, process, turn_body
+from tests.fakes.process import ROOT, free_port
 
 ROUNDS = 5
 TURNS = 20

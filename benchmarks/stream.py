@@ -40,4 +40,4 @@ async def run() -> list[Figure]:
 
 
 def _median(turns: list[Turn], what: str) -> float:
-    return statistics.median(getattr(turn, what) for turn in turns)
+    return float(statistics.median(getattr(turn, what) for turn in turns))

@@ -117,7 +117,7 @@ async def test_a_full_buffer_slows_the_source_and_drops_nothing() -> None:
 
         group.create_task(source())
         await log.entered.wait()
-        await until(lambda: log.gate.locked())
+        await until(log.gate.locked)
         assert put < 20, "the source waits for the log"
         for _ in range(20):
             log.gate.release()
