@@ -6,7 +6,11 @@ UV_VERSION := 0.13.9
 PY := .venv/bin/python
 UV := .venv/bin/uv
 
-.PHONY: setup run test test-fast bench lint fix chromium lock clean
+# What there is.
+help:
+	@sed -n 's/^\([a-z-]*\):.*/  make \1/p' Makefile | sort -u
+
+.PHONY: help setup run test test-fast bench lint fix chromium lock clean
 
 setup: .venv/.done node_modules/.done
 
