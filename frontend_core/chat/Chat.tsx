@@ -66,7 +66,7 @@ export function Chat({ threadId, known, host, auth, recoveries, hint, onSignIn, 
         <MessageList
           view={view}
           welcome={<Welcome name={auth.person.name} disabled={!signedIn} onAsk={send} />}
-          notice={auth.status === "expired" ? <SessionExpired person={auth.person} again={auth.again} onSignIn={onSignIn} /> : null}
+          signedIn={signedIn}
           onRetry={() => {
             session.retry();
           }}
@@ -74,6 +74,7 @@ export function Chat({ threadId, known, host, auth, recoveries, hint, onSignIn, 
             session.dismissFailure();
           }}
         />
+        {auth.status === "expired" && <SessionExpired person={auth.person} again={auth.again} onSignIn={onSignIn} />}
         <Composer
           draftKey={known ? threadId : "new"}
           running={running}

@@ -15,7 +15,7 @@ interface SessionExpiredProps {
 
 export function SessionExpired({ person, again, onSignIn }: SessionExpiredProps) {
   return (
-    <div className={styles.card} data-tone="warn" role="alert" data-testid="session-expired">
+    <div className={`${styles.card} ${styles.docked}`} data-tone="warn" role="alert" data-testid="session-expired">
       <span className={styles.cardIcon}>
         <AlertIcon size={20} />
       </span>

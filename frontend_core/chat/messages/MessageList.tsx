@@ -12,15 +12,16 @@ import { useStickToEnd } from "./useStickToEnd";
 interface MessageListProps {
   readonly view: SessionView;
   readonly welcome: ReactNode;
-  /** Stands at the end, in place of the error card: the panel of an expired session. */
-  readonly notice: ReactNode;
+  /** The panel of an expired session stands elsewhere: no card says it twice. */
+  readonly signedIn: boolean;
   readonly onRetry: () => void;
   readonly onDismiss: () => void;
 }
 
-export function MessageList({ view, welcome, notice, onRetry, onDismiss }: MessageListProps) {
+export function MessageList({ view, welcome, signedIn, onRetry, onDismiss }: MessageListProps) {
   const { scrollRef, contentRef, atEnd, toEnd } = useStickToEnd(view);
-  const { rows, phase, failure } = view;
+  const { rows, phase } = view;
+  const failure = signedIn || view.failure?.code !== "unauthorized" ? view.failure : undefined;
   const lastRow = rows.at(-1);
   const lastUser = rows.findLast((row) => row.kind === "user")?.id;
 
@@ -29,7 +30,7 @@ export function MessageList({ view, welcome, notice, onRetry, onDismiss }: Messa
     if (lastUser !== undefined) toEnd();
   }, [lastUser, toEnd]);
 
-  const empty = rows.length === 0 && failure === undefined && notice === null;
+  const empty = rows.length === 0 && failure === undefined;
   const activity = activityOf(view);
   return (
     <div className={styles.frame}>
@@ -60,7 +61,7 @@ export function MessageList({ view, welcome, notice, onRetry, onDismiss }: Messa
               </div>
             )}
             {view.stoppedEmpty && lastRow?.kind === "user" && <StoppedMark words="Stopped before the answer began" />}
-            {notice ?? (failure !== undefined && <ErrorCard failure={failure} onRetry={onRetry} onDismiss={onDismiss} />)}
+            {failure !== undefined && <ErrorCard failure={failure} onRetry={onRetry} onDismiss={onDismiss} />}
           </div>
         )}
       </div>

@@ -7,7 +7,8 @@ const NEAR_PX = 48;
 
 export interface Stick {
   readonly scrollRef: RefObject<HTMLDivElement | null>;
-  readonly contentRef: RefObject<HTMLDivElement | null>;
+  /** For the element that grows. It may come and go. */
+  readonly contentRef: (element: HTMLDivElement | null) => void;
   readonly atEnd: boolean;
   readonly toEnd: () => void;
 }
@@ -15,7 +16,7 @@ export interface Stick {
 /** `content` changes whenever there is something new to follow. */
 export function useStickToEnd(content: unknown): Stick {
   const scrollRef = useRef<HTMLDivElement>(null);
-  const contentRef = useRef<HTMLDivElement>(null);
+  const [grows, contentRef] = useState<HTMLDivElement | null>(null);
   const pinned = useRef(true);
   const [atEnd, setAtEnd] = useState(true);
 
@@ -45,11 +46,11 @@ export function useStickToEnd(content: unknown): Stick {
       if (pinned.current) toEnd();
     });
     if (scrollRef.current !== null) observer.observe(scrollRef.current);
-    if (contentRef.current !== null) observer.observe(contentRef.current);
+    if (grows !== null) observer.observe(grows);
     return () => {
       observer.disconnect();
     };
-  }, [toEnd]);
+  }, [toEnd, grows]);
 
   useLayoutEffect(() => {
     if (pinned.current) toEnd();

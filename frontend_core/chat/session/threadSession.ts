@@ -7,12 +7,13 @@
  * renewed at most once per frame.
  */
 
-import type { AbstractAgent, AgentSubscriber } from "@ag-ui/client";
+import type { AgentSubscriber, HttpAgent } from "@ag-ui/client";
 import type { CopilotKitCoreReact } from "@copilotkit/react-core/v2/headless";
 import { failureOfRunError, failureOfThrown, isAway, type Failure } from "../errors/failure";
 import { Store } from "../ui/store";
-import { delayOf } from "./backoff";
+import { delayOf, type Backoff } from "./backoff";
 import { readProgress, type Progress } from "./progress";
+import { quietEnd } from "./quietEnd";
 import { buildRows, openAnswer, weightOf, type Row } from "./rows";
 
 export type Phase = "loading" | "idle" | "running" | "reconnecting" | "stopping";
@@ -44,6 +45,8 @@ export interface SessionDeps {
   readonly onRunChange: () => void;
   readonly newId: () => string;
   readonly nextFrame: (callback: () => void) => void;
+  /** The pauses between two tries to attach again; the default suits people. */
+  readonly reconnect?: Backoff;
 }
 
 /** How a stream ended. `superseded`: something newer took its place, and its end means nothing any more. */
@@ -79,7 +82,7 @@ const BUSY_AFTER_STOP_MS = 350;
 export class ThreadSession {
   readonly view: Store<SessionView>;
   readonly agentId: string;
-  #agent: AbstractAgent | undefined;
+  #agent: HttpAgent | undefined;
   #release: (() => void) | undefined;
   #ticket = 0;
   #streaming: Promise<void> = Promise.resolve();
@@ -139,6 +142,8 @@ export class ThreadSession {
     agent.abortRun = () => {
       this.#stopRequest = this.deps.postStop();
     };
+    const { fetch } = agent;
+    agent.fetch = async (...request) => quietEnd(await fetch(...request));
     const subscription = agent.subscribe(this.#subscriber());
     this.#agent = agent;
     this.#release = () => {
@@ -156,7 +161,7 @@ export class ThreadSession {
     this.#release = undefined;
     const agent = this.#agent;
     this.#agent = undefined;
-    if (agent !== undefined) this.#go(agent.detachActiveRun());
+    if (agent !== undefined) this.#go(letGo(agent));
   }
 
   /** Send a message. False when this is not the moment: the text stays with the caller. */
@@ -290,13 +295,13 @@ export class ThreadSession {
     await this.#untilPhaseLeaves("stopping", STOP_PATIENCE_MS);
     if (ticket === this.#ticket && this.#phase === "stopping") {
       this.#ticket++;
-      await agent.detachActiveRun();
+      await letGo(agent);
       this.#settle();
     }
   }
 
   /** Until the server has it: a stop may overtake the run that it means, and then nothing runs yet. */
-  async #askToStop(agent: AbstractAgent, ticket: number): Promise<void> {
+  async #askToStop(agent: HttpAgent, ticket: number): Promise<void> {
     const until = performance.now() + STOP_PATIENCE_MS;
     this.deps.core.stopAgent({ agent });
     let request = this.#stopRequest;
@@ -334,7 +339,7 @@ export class ThreadSession {
     let tries = 0;
     for (;;) {
       if (this.#phase !== "stopping") this.#show({ phase });
-      await this.#pause(delayOf(tries, RECONNECT, Math.random()));
+      await this.#pause(delayOf(tries, this.deps.reconnect ?? RECONNECT, Math.random()));
       if (ticket !== this.#ticket) return;
       const outcome = await this.#connect(ticket);
       if (outcome.type === "superseded") return;
@@ -405,11 +410,12 @@ export class ThreadSession {
     }, ticket);
   }
 
-  async #stream(go: (agent: AbstractAgent) => Promise<void>, ticket = ++this.#ticket): Promise<Outcome> {
+  async #stream(go: (agent: HttpAgent) => Promise<void>, ticket = ++this.#ticket): Promise<Outcome> {
     const agent = this.#agent;
     if (agent === undefined) return { type: "superseded" };
-    await agent.detachActiveRun();
+    await letGo(agent);
     if (ticket !== this.#ticket) return { type: "superseded" };
+    agent.abortController = new AbortController();
     const watch: Watch = { progressed: false, end: undefined, error: undefined };
     this.#watch = watch;
     this.deps.beforeRequest();
@@ -500,7 +506,7 @@ export class ThreadSession {
     this.#framePending = true;
     this.deps.nextFrame(() => {
       this.#framePending = false;
-      this.#show({});
+      if (this.#agent !== undefined) this.#show({});
     });
   }
 
@@ -574,6 +580,12 @@ const LIVE_EVENTS: ReadonlySet<string> = new Set([
   "REASONING_START",
   "STEP_STARTED",
 ]);
+
+/** Leave the stream and close its connection: detaching alone leaves it open until the run ends. */
+async function letGo(agent: HttpAgent): Promise<void> {
+  agent.abortController.abort();
+  await agent.detachActiveRun();
+}
 
 function outcomeOf({ end, error, progressed }: Watch): Outcome {
   if (end === "finished") return { type: "finished" };
