@@ -315,7 +315,8 @@ class SourceRun:
         tap.catch_up(stored(values))
         predicting = {key for keys in tap.chunks.predicted.values() for key in keys}
         if not predicting:
-            tap.say(self._snapshot(self._source.visible(values)))
+            with tap.lock:  # a sync node may be showing state from its thread
+                tap.say(self._snapshot(self._source.visible(values)))
 
     def _show_state(self, emitted: Mapping[str, Any]) -> list[Event]:
         return self._snapshot({**self._state, **self._source.visible(emitted)})

@@ -49,7 +49,7 @@ class Tap(StreamMessagesHandler):
         self.usage: list[tuple[Any, str | None, str | None]] = []
         self._mailbox = mailbox
         self._ids = ids
-        self._lock = threading.RLock()  # sync nodes call from their threads
+        self.lock = threading.RLock()  # sync nodes call from their threads
         self._tasks: set[uuid.UUID] = set()
         self._models: dict[uuid.UUID, Mapping[str, Any]] = {}
         self._answered = set(answered)
@@ -71,7 +71,7 @@ class Tap(StreamMessagesHandler):
 
     def say(self, events: Iterable[Event]) -> None:
         """Send events on."""
-        with self._lock:
+        with self.lock:
             events = list(events)
             for event in events:
                 self.shown.feed(event)
@@ -80,7 +80,7 @@ class Tap(StreamMessagesHandler):
 
     def catch_up(self, messages: Sequence[BaseMessage]) -> None:
         """The graph's messages after a step. Those that a node gave in another form (a tuple, a dict) are seen here first."""
-        with self._lock:
+        with self.lock:
             unknown: list[BaseMessage] = []
             for one in reversed(messages):
                 if one.id in self._ids.messages:
@@ -94,7 +94,7 @@ class Tap(StreamMessagesHandler):
     def on_chat_model_start(self, serialized: Any, messages: Any, *, run_id: uuid.UUID, **kwargs: Any) -> None:
         """A model run begins."""
         metadata = kwargs.get("metadata") or {}
-        with self._lock:
+        with self.lock:
             self._models[run_id] = metadata
             self.chunks.start(run_id, _show(kwargs.get("tags") or (), metadata, kwargs.get("options") or {}))
 
@@ -108,7 +108,7 @@ class Tap(StreamMessagesHandler):
 
     def _new_token(self, token: Any, *, chunk: Any = None, run_id: uuid.UUID, **kwargs: Any) -> None:
         if isinstance(chunk, ChatGenerationChunk):
-            with self._lock:
+            with self.lock:
                 self.say(self.chunks.chunk(run_id, chunk.message))
 
     async def _token_and_breathe(self, token: Any, **kwargs: Any) -> None:
@@ -119,7 +119,7 @@ class Tap(StreamMessagesHandler):
         """A model run is over."""
         generation = response.generations[0][0] if response.generations and response.generations[0] else None
         message = generation.message if isinstance(generation, ChatGeneration) else None
-        with self._lock:
+        with self.lock:
             metadata = self._models.pop(run_id, {})
             if isinstance(message, AIMessage) and message.usage_metadata:
                 self.usage.append((message.usage_metadata, metadata.get("ls_provider"), metadata.get("ls_model_name")))
@@ -127,7 +127,7 @@ class Tap(StreamMessagesHandler):
 
     def on_llm_error(self, error: BaseException, *, run_id: uuid.UUID, **kwargs: Any) -> None:
         """A model run failed, was cancelled, or its node had enough of it. If the node goes on, it ends with the node."""
-        with self._lock:
+        with self.lock:
             namespace = self._models.pop(run_id, {}).get("langgraph_checkpoint_ns", "")
             self._broken.setdefault(namespace, []).extend(self.chunks.broken(run_id))
 
@@ -138,7 +138,7 @@ class Tap(StreamMessagesHandler):
         metadata, tags = kwargs.get("metadata") or {}, kwargs.get("tags") or ()
         namespace = metadata.get("langgraph_checkpoint_ns")
         if namespace and kwargs.get("name") == metadata.get("langgraph_node") and any(tag.startswith("graph:step:") for tag in tags):
-            with self._lock:
+            with self.lock:
                 self._tasks.add(run_id)
                 self._models[run_id] = metadata
                 self.say(self.nodes.started(run_id, namespace))
@@ -146,7 +146,7 @@ class Tap(StreamMessagesHandler):
     def on_chain_end(self, outputs: Any, *, run_id: uuid.UUID, **kwargs: Any) -> None:  # type: ignore[override]  # called by position; the bases differ in the name
         """A node's task is done: what it said without any model is told, then its end."""
         if run_id in self._tasks:
-            with self._lock:
+            with self.lock:
                 for message in _messages(outputs):
                     self.say(self._unsaid(message))
                 self._end_task(run_id, "ok")
@@ -154,7 +154,7 @@ class Tap(StreamMessagesHandler):
     def on_chain_error(self, error: BaseException, *, run_id: uuid.UUID, **kwargs: Any) -> None:
         """A node's task failed, asks a person, was cancelled, or left for its parent graph (which is no failure)."""
         if run_id in self._tasks:
-            with self._lock:
+            with self.lock:
                 self._end_task(run_id, _outcome(error))
 
     def _end_task(self, run_id: uuid.UUID, outcome: NodeOutcome) -> None:
@@ -182,7 +182,7 @@ class Tap(StreamMessagesHandler):
 
     def on_tool_end(self, output: Any, *, run_id: uuid.UUID, **kwargs: Any) -> None:
         """A tool is done: its result is told at once, not when its siblings are done too."""
-        with self._lock:
+        with self.lock:
             for message in _messages(output):
                 if isinstance(message, ToolMessage):
                     self.say(self._result(message))
@@ -208,7 +208,7 @@ class Tap(StreamMessagesHandler):
 
     def _custom_event(self, name: str, data: Any, **kwargs: Any) -> None:
         namespace = (kwargs.get("metadata") or {}).get("langgraph_checkpoint_ns", "")
-        with self._lock:
+        with self.lock:
             self.say(self._custom(name, data, namespace))
 
     async def _custom_and_breathe(self, name: str, data: Any, **kwargs: Any) -> None:

@@ -364,6 +364,28 @@ async def test_a_plain_message_withdraws_the_question_and_is_answered() -> None:
     assert ran == []
 
 
+async def test_a_question_inside_a_subgraph_is_withdrawn_as_well() -> None:
+    asked_again: list[str] = []
+
+    async def ask(state: Any) -> Any:
+        words = [str(one.content) for one in state["messages"] if isinstance(one, HumanMessage)]
+        asked_again.append(words[-1])
+        return {"messages": [AIMessage(f"told {interrupt('deep?')}" if len(words) == 1 else f"heard {words[-1]}")]}
+
+    inner = StateGraph(graphs.ChatState)
+    inner.add_node("ask", ask)
+    inner.add_edge(START, "ask")
+    builder = StateGraph(graphs.ChatState)
+    builder.add_node("outer", inner.compile())
+    builder.add_edge(START, "outer")
+    agent = source(graphs.build(builder))
+    await play(agent, says("first"))
+    played = await play(agent, says("second"))
+    assert list(played.texts().values()) == ["heard second"]
+    assert asked_again == ["first", "second"]
+    assert (await agent.view(THREAD)).interrupts == []
+
+
 async def test_a_message_together_with_cancelled_questions() -> None:
     # How a composer sends words while a card is open: resume cancelled for every open id.
     ran: list[str] = []
