@@ -36,6 +36,13 @@ class Turn:
 @asynccontextmanager
 async def process(command: list[str], url: str, env: Mapping[str, str] | None = None) -> AsyncIterator[str]:
     """A child that answers `/readyz` (or whatever the URL's path is), killed at the end. Yields the URL without path."""
+    async with process_of(command, url, env) as (base, _pid):
+        yield base
+
+
+@asynccontextmanager
+async def process_of(command: list[str], url: str, env: Mapping[str, str] | None = None) -> AsyncIterator[tuple[str, int]]:
+    """The same with the child's process id."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("MIDDLE_CORE_", "CEREBRAS_"))}  # noqa: TID251 - for a child
     child = await asyncio.create_subprocess_exec(*command, cwd=ROOT, env={**inherited, **(env or {})})
     try:
@@ -46,19 +53,15 @@ async def process(command: list[str], url: str, env: Mapping[str, str] | None = 
                         break
                 except httpx.TransportError:
                     await asyncio.sleep(0.05)
-        yield url.rsplit("/", 1)[0]
+        yield url.rsplit("/", 1)[0], child.pid
     finally:
         if child.returncode is None:
             child.kill()
         await child.wait()
 
 
-@asynccontextmanager
-async def middle_core(
-    data_dir: Path, *, agent: str = "benchmarks.graph:builder", env: Mapping[str, str] | None = None
-) -> AsyncIterator[str]:
-    """Ours: the durable log on."""
-    port = free_port()
+def middle_core_command(data_dir: Path, port: int, *, agent: str = "benchmarks.graph:builder") -> tuple[list[str], dict[str, str]]:
+    """Ours, the durable log on: the command and its settings."""
     settings = {
         "MIDDLE_CORE_DATA_DIR": str(data_dir),
         "MIDDLE_CORE_JWT_SECRET": SECRET,
@@ -66,10 +69,16 @@ async def middle_core(
         "MIDDLE_CORE_JWT_AUDIENCE": AUDIENCE,
         "MIDDLE_CORE_MODEL": "offline",
         "MIDDLE_CORE_AGENTS": f"bench={agent}",
-        **(env or {}),
     }
-    command = [sys.executable, "-m", "middle_core", "serve", "--port", str(port)]
-    async with process(command, f"http://127.0.0.1:{port}/readyz", settings) as url:
+    return [sys.executable, "-m", "middle_core", "serve", "--port", str(port)], settings
+
+
+@asynccontextmanager
+async def middle_core(data_dir: Path, *, env: Mapping[str, str] | None = None) -> AsyncIterator[str]:
+    """Ours."""
+    port = free_port()
+    command, settings = middle_core_command(data_dir, port)
+    async with process(command, f"http://127.0.0.1:{port}/readyz", {**settings, **(env or {})}) as url:
         yield url
 
 

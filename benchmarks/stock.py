@@ -1,7 +1,8 @@
-"""The peer: the SDK's own endpoint, raw events off (it is 15 times the bytes with them). `python -m benchmarks.stock PORT`."""
+"""The peer: the SDK's own endpoint, raw events off (it is 15 times the bytes with them). `python -m benchmarks.stock PORT [module:function]`."""
 
 from __future__ import annotations
 
+import importlib
 import sys
 from typing import Any
 
@@ -9,8 +10,6 @@ import uvicorn
 from ag_ui_langgraph import add_langgraph_fastapi_endpoint
 from copilotkit import LangGraphAGUIAgent
 from fastapi import FastAPI
-
-from benchmarks.graph import compiled
 
 
 class RawOff(LangGraphAGUIAgent):
@@ -27,8 +26,10 @@ class RawOff(LangGraphAGUIAgent):
 
 def main() -> None:
     """Serve until killed."""
+    module, _, attribute = (sys.argv[2] if len(sys.argv) > 2 else "benchmarks.graph:compiled").partition(":")
+    graph = getattr(importlib.import_module(module), attribute)
     app = FastAPI()
-    add_langgraph_fastapi_endpoint(app, RawOff(name="stock", graph=compiled()), "/copilotkit")
+    add_langgraph_fastapi_endpoint(app, RawOff(name="stock", graph=graph()), "/copilotkit")
 
     @app.get("/readyz")
     async def readyz() -> dict[str, str]:

@@ -1,0 +1,46 @@
+"""The graph of `benchmarks.cerebras`: one node that asks the simulator, merged or not."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from copilotkit import CopilotKitState
+from langchain_core.language_models import BaseChatModel
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from pydantic import SecretStr
+
+from middle_core.models.cerebras import ChatCerebras
+from middle_core.models.coalesce import Coalesce
+
+
+def _builder(model: BaseChatModel) -> StateGraph[Any, Any, Any, Any]:
+    async def node(state: Any) -> dict[str, Any]:
+        return {"messages": [await model.ainvoke(state["messages"])]}
+
+    graph = StateGraph(CopilotKitState)
+    graph.add_node("node", node)
+    graph.add_edge(START, "node")
+    graph.add_edge("node", END)
+    return graph
+
+
+def _model(**options: Any) -> ChatCerebras:
+    return ChatCerebras(api_key=SecretStr("csk-benchmark"), base_url=os.environ["BENCH_MODEL_URL"], **options)  # noqa: TID251 - a benchmark's own
+
+
+def merged() -> StateGraph[Any, Any, Any, Any]:
+    """As the server makes it."""
+    return _builder(Coalesce(inner=_model()))
+
+
+def plain() -> StateGraph[Any, Any, Any, Any]:
+    """Unmerged, one read a packet."""
+    return _builder(_model(frame_s=0))
+
+
+def stock() -> CompiledStateGraph[Any, Any, Any, Any]:
+    """The same, compiled for the SDK's endpoint."""
+    return plain().compile(checkpointer=InMemorySaver())
