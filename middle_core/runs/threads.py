@@ -48,10 +48,14 @@ class Threads:
 
         A new input alone would throw their results away (EvoScientist/EvoScientist#489).
         """
-        if not checkpoint.snapshot.next:
-            return checkpoint
-        await self._graph.aupdate_state(configured(checkpoint.thread_id), None, as_node=END)
-        return await self.read(checkpoint.thread_id)
+        # Not `next`: that leaves out tasks that have written and not been applied, and `values` shows their writes all the same.
+        # What is applied may route onwards, to tasks that are pending then, without any writes: so a second time, never a third.
+        for _ in range(2):
+            if not checkpoint.snapshot.tasks:
+                break
+            await self._graph.aupdate_state(configured(checkpoint.thread_id), None, as_node=END)
+            checkpoint = await self.read(checkpoint.thread_id)
+        return checkpoint
 
     async def write(self, checkpoint: Checkpoint, messages: Sequence[BaseMessage]) -> bool:
         """Make these the thread's messages. False where they are already.

@@ -202,3 +202,23 @@ def says(*messages: AIMessage | ToolMessage, saver: Saver | None = None) -> Grap
         return {"messages": [one.model_copy(deep=True) for one in messages]}
 
     return one_node(speak, name="speak", saver=saver)
+
+
+def calls(model: BaseChatModel) -> Callable[..., Any]:
+    """A node that lets the model answer the messages."""
+
+    async def call_model(state: Any) -> Any:
+        return {"messages": [await model.ainvoke(state["messages"])]}
+
+    return call_model
+
+
+def sequence(*, state: Any = CopilotKitState, saver: Saver | None = None, **nodes: Callable[..., Any]) -> Graph:
+    """Nodes one after the other, by their names."""
+    builder = StateGraph(state)
+    before = START
+    for name, node in nodes.items():
+        builder.add_node(name, node)
+        builder.add_edge(before, name)
+        before = name
+    return build(builder, saver)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import aclosing
 from typing import Any
 
 import pytest
@@ -33,7 +34,7 @@ def source(graph: graphs.Graph) -> AguiSource:
 
 async def stored(agent: AguiSource) -> list[Any]:
     snapshot = await agent.graph.aget_state({"configurable": {"thread_id": THREAD}})
-    assert snapshot.next == ()
+    assert snapshot.tasks == ()
     return list(snapshot.values.get("messages", []))
 
 
@@ -619,3 +620,58 @@ async def test_arguments_that_are_no_json_object_never_run_a_tool(arguments: str
     assert ran == []
     told = [one for one in model.seen[1] if isinstance(one, ToolMessage)]
     assert ["not a valid JSON object" in str(one.content) for one in told] == [True]
+
+
+@pytest.mark.parametrize("shape", [graphs.tools_chat, graphs.sent_tools])
+async def test_a_stop_at_any_moment_leaves_a_thread_that_works(shape: Any) -> None:
+    @tool
+    async def fast(q: str) -> str:
+        """Fast."""
+        return "fast"
+
+    @tool
+    async def slow(q: str) -> str:
+        """Slow."""
+        await asyncio.sleep(0)
+        return "slow"
+
+    def model() -> ScriptedModel:
+        both = [
+            call("fast", call_id="f", index=0),
+            call("slow", call_id="s", index=1),
+            args('{"q":"x"}', index=0),
+            args('{"q":"y"}', index=1),
+        ]
+        return ScriptedModel(turns=[["let ", "me ", *both, finish("tool_calls")], ["all ", "done"], ["next"]], strict=True)
+
+    for moment in range(40):
+        scripted = model()
+        agent = source(shape(scripted, [fast, slow]))
+        shown: list[Any] = []
+        events = agent.open(says("hi", "h1"), thread_id=THREAD, run_id="r")  # type: ignore[arg-type]
+
+        async def watch(events: Any = events, shown: list[Any] = shown, moment: int = moment) -> None:
+            async with aclosing(events.events()) as stream:
+                async for event in stream:
+                    shown.append(event)
+                    if len(shown) > moment:
+                        task = asyncio.current_task()
+                        assert task is not None
+                        task.cancel()
+                        if moment % 2:
+                            await asyncio.sleep(0)  # else the cancellation arrives inside of the source
+
+        async with asyncio.TaskGroup() as group:
+            running = group.create_task(watch())
+        if not running.cancelled():
+            break
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+        shown.extend(events.leftovers())
+        said = custom(Custom.TURN, messages=[user("hi", "h1")])
+        await agent.settle(THREAD, fold([said, *shown]), note="stopped")
+        messages = await stored(agent)
+        assert complaints(messages) == [], moment
+        assert messages[0].content == "hi"
+        scripted.turns[len(scripted.seen)] = ["next"]
+        await play(agent, says("go on"))
+    assert moment > 15, "the run was stopped at each of its moments"

@@ -41,7 +41,7 @@ async def test_messages_are_appended_replaced_and_left_alone(state: Any) -> None
     assert await threads.write(longer, longer.messages[1:])
     left = await threads.read(THREAD)
     assert [one.content for one in left.messages] == ["hello", "more"]
-    assert left.snapshot.next == ()
+    assert left.snapshot.tasks == ()
 
 
 async def test_writing_runs_no_node_and_no_nodes_routing() -> None:
@@ -62,12 +62,12 @@ async def test_writing_runs_no_node_and_no_nodes_routing() -> None:
     threads = Threads(graphs.build(builder))
     await threads.write(await threads.read(THREAD), [HI])
     assert ran == []
-    assert (await threads.read(THREAD)).snapshot.next == ()
+    assert (await threads.read(THREAD)).snapshot.tasks == ()
 
 
 async def test_an_unknown_thread_is_empty() -> None:
     one = await Threads(graphs.one_node(lambda state: {})).read(THREAD)
-    assert (one.messages, one.holds_messages, one.snapshot.next) == ([], True, ())
+    assert (one.messages, one.holds_messages, one.snapshot.tasks) == ([], True, ())
     assert not (await Threads(graphs.no_messages()).read(THREAD)).holds_messages
 
 
