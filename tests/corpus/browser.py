@@ -1,0 +1,42 @@
+"""The browser's side of a case: what it holds after each stream, and what it sends next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from middle_core.events import Event
+from tests.fakes.play import client
+
+Message = dict[str, Any]
+
+
+class Browser:
+    """One tab: the messages that it shows, the questions that are open."""
+
+    def __init__(self) -> None:
+        self.messages: list[Message] = []
+        self.interrupts: list[dict[str, Any]] = []
+        self._said = 0
+
+    def words(self, content: Any) -> Message:
+        """A new user message; its id counts."""
+        self._said += 1
+        return {"id": f"h{self._said}", "role": "user", "content": content}
+
+    def sends(self, body: dict[str, Any]) -> None:
+        """A request goes out; what it holds is shown."""
+        self.messages = list(body["messages"])
+        self.interrupts = []
+
+    def receives(self, events: Sequence[Event]) -> None:
+        """A stream has come in."""
+        self.messages = client(self.messages, events)
+        self.interrupts = [
+            asked for one in events if one["type"] == "RUN_FINISHED" for asked in (one.get("outcome") or {}).get("interrupts", [])
+        ]
+
+    def open_calls(self) -> list[str]:
+        """Ids of the tool calls without a result."""
+        answered = {one["toolCallId"] for one in self.messages if one["role"] == "tool"}
+        return [call["id"] for one in self.messages for call in one.get("toolCalls") or () if call["id"] not in answered]

@@ -1,0 +1,171 @@
+"""What a case is, and the words in which cases are written."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+from middle_core.events import Event
+from middle_core.runs.turn import AgentRules
+from tests.corpus import families
+from tests.corpus.browser import Browser
+from tests.fakes.graphs import Graph
+from tests.fakes.models import ScriptedModel
+
+Body = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One request. body: what the browser adds to its request; stop: the person stops the run at this event."""
+
+    body: Callable[[Browser], Body]
+    stop: Callable[[Event], bool] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A case, ready to be played once.
+
+    models: what they were given is part of the golden. did: what the graph did in the world, in its own words.
+    """
+
+    graph: Graph
+    turns: Sequence[Turn]
+    models: Sequence[ScriptedModel] = ()
+    did: list[str] = field(default_factory=list)
+    rules: AgentRules = field(default_factory=AgentRules)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A case. why: what the SDK does wrong; empty where it is the oracle. beside: what is compared beside the essence."""
+
+    family: str
+    name: str
+    about: str
+    build: Callable[[], Script]
+    upstream: tuple[str, ...]
+    why: str
+    beside: tuple[str, ...]
+    http: bool
+
+    @property
+    def key(self) -> str:
+        """Its name in the corpus."""
+        return f"{self.family}/{self.name}"
+
+
+_CASES: dict[str, Case] = {}
+
+
+def case(
+    *upstream: str, why: str = "", beside: Sequence[str] = (), http: bool = False
+) -> Callable[[Callable[[], Script]], Callable[[], Script]]:
+    """Declare a case: the function builds it, its docstring says what must hold.
+
+    upstream: public issues about the fault. http: also played through the whole server. For the rest see `Case`.
+    """
+
+    def declare(build: Callable[[], Script]) -> Callable[[], Script]:
+        family = build.__module__.rpartition(".")[2]
+        about = " ".join((build.__doc__ or "").split())
+        assert about, f"{build.__name__} has no docstring"
+        one = Case(family, build.__name__, about, build, upstream, why, tuple(beside), http)
+        assert one.key not in _CASES, f"{one.key} is declared twice"
+        _CASES[one.key] = one
+        return build
+
+    return declare
+
+
+def modules() -> list[ModuleType]:
+    """The modules that hold cases."""
+    return [importlib.import_module(f"{families.__name__}.{one.name}") for one in pkgutil.iter_modules(families.__path__)]
+
+
+def all_cases() -> dict[str, Case]:
+    """Every case by its key, sorted."""
+    modules()
+    return dict(sorted(_CASES.items()))
+
+
+# Turns -------------------------------------------------------------------------------------------------
+
+
+def say(content: Any, *, stop: Callable[[Event], bool] | None = None, **more: Any) -> Turn:
+    """A person says something; CopilotKit sends the whole history with it."""
+    return Turn(lambda browser: {"messages": [*browser.messages, browser.words(content)]} | more, stop)
+
+
+def say_only(content: Any) -> Turn:
+    """A person says something in a tab that sends nothing but the new message."""
+    return Turn(lambda browser: {"messages": [browser.words(content)]})
+
+
+def answer(*payloads: Any, first: int = 0, cancelled: bool = False, words: str = "") -> Turn:
+    """A person answers the open questions in their order, from `first` on; with `words`, something is said as well."""
+
+    def body(browser: Browser) -> Body:
+        asked = browser.interrupts[first : first + len(payloads)]
+        resume = [
+            {"interruptId": one["id"], "status": "cancelled"}
+            if cancelled
+            else {"interruptId": one["id"], "status": "resolved", "payload": payload}
+            for one, payload in zip(asked, payloads, strict=True)
+        ]
+        return {"messages": [*browser.messages, *([browser.words(words)] if words else [])], "resume": resume}
+
+    return Turn(body)
+
+
+def results(*contents: str) -> Turn:
+    """The browser's own tools are done: one result for each open call, in their order."""
+
+    def body(browser: Browser) -> Body:
+        told = [
+            {"id": f"r-{call_id}", "role": "tool", "toolCallId": call_id, "content": content}
+            for call_id, content in zip(browser.open_calls(), contents, strict=True)
+        ]
+        return {"messages": [*browser.messages, *told]}
+
+    return Turn(body)
+
+
+def edit(at: int, content: str) -> Turn:
+    """A person changes their message number `at` (from 0): the history up to it, with the new words."""
+
+    def body(browser: Browser) -> Body:
+        place = [at for at, one in enumerate(browser.messages) if one["role"] == "user"][at]
+        return {"messages": [*browser.messages[:place], browser.messages[place] | {"content": content}]}
+
+    return Turn(body)
+
+
+def regenerate() -> Turn:
+    """A person wants another answer: the history up to their last message."""
+
+    def body(browser: Browser) -> Body:
+        place = max(at for at, one in enumerate(browser.messages) if one["role"] == "user")
+        return {"messages": browser.messages[: place + 1]}
+
+    return Turn(body)
+
+
+def send(**body: Any) -> Turn:
+    """Whatever a client might send."""
+    return Turn(lambda browser: body if "messages" in body else {"messages": [*browser.messages, browser.words("go")]} | body)
+
+
+def text_of(part: str) -> Callable[[Event], bool]:
+    """Stop at the delta that holds this text."""
+    return lambda event: part in str(event.get("delta", ""))
+
+
+def type_of(name: str) -> Callable[[Event], bool]:
+    """Stop at the first event of this type."""
+    return lambda event: event["type"] == name

@@ -1,0 +1,84 @@
+"""Golden files: what a case told, written so that a diff can be read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tests.corpus.case import Case, all_cases
+from tests.corpus.normal import essence, stable
+from tests.corpus.playing import Played
+
+FOLDER = Path(__file__).parent / "golden"
+
+
+def path(case: Case) -> Path:
+    """Where a case's golden file lies."""
+    return FOLDER / case.family / f"{case.name}.json"
+
+
+def orphans() -> list[Path]:
+    """Golden files that no case makes."""
+    return sorted(set(FOLDER.rglob("*.json")) - {path(one) for one in all_cases().values()})
+
+
+def made(case: Case, ours: Played, theirs: Played) -> dict[str, Any]:
+    """The golden of what was played."""
+    differs = difference(case, ours, theirs)
+    header: dict[str, Any] = {"case": case.key, "about": case.about, "upstream": list(case.upstream)}
+    header |= {"oracle": "ours", "why": case.why, "sdk": differs} if case.why else {"oracle": "sdk"}
+    ours = stable(ours)
+    return header | {"saw": ours.saw, "did": ours.did, "streams": ours.streams}
+
+
+def difference(case: Case, ours: Played, theirs: Played) -> dict[str, Any]:
+    """What the SDK told, in the aspects in which it differs from ours."""
+    mine, other = (plain(essence(stable(one), case.beside)) for one in (ours, theirs))
+    return {aspect: other[aspect] for aspect in mine if mine[aspect] != other[aspect]}
+
+
+def plain(value: Any) -> Any:
+    """As JSON brings it back."""
+    return json.loads(json.dumps(value))
+
+
+def read(case: Case) -> dict[str, Any]:
+    """The golden file. Raises FileNotFoundError that says how to make it."""
+    if not path(case).exists():
+        raise FileNotFoundError(f"{case.key} has no golden file; make it with: python -m tests.corpus.regold {case.key}")
+    found: dict[str, Any] = json.loads(path(case).read_text(encoding="utf-8"))
+    return found
+
+
+def write(case: Case, golden: Mapping[str, Any]) -> bool:
+    """Write it; whether that changed anything."""
+    text = as_text(golden)
+    place = path(case)
+    if place.exists() and place.read_text(encoding="utf-8") == text:
+        return False
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(text, encoding="utf-8")
+    return True
+
+
+def as_text(golden: Mapping[str, Any]) -> str:
+    """JSON with one event a line."""
+    return _text(golden, depth=0) + "\n"
+
+
+def _text(value: Any, depth: int) -> str:
+    whole = json.dumps(value, ensure_ascii=False)
+    if depth == 3 or not isinstance(value, (dict, list)) or not value or (len(whole) < 100 and depth > 1):
+        return whole
+    pad = "  " * (depth + 1)
+    if isinstance(value, dict):
+        if depth > 1:
+            return whole
+        parts = [f"{json.dumps(key)}: {_text(one, depth + 1)}" for key, one in value.items()]
+        opening, closing = "{}"
+    else:
+        parts = [_text(one, depth + 1) for one in value]
+        opening, closing = "[]"
+    return f"{opening}\n{pad}" + f",\n{pad}".join(parts) + f"\n{'  ' * depth}{closing}"

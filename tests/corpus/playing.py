@@ -1,0 +1,155 @@
+"""Play a case: through our source and gate, or through the SDK's own agent."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Any
+
+from ag_ui.core import RunAgentInput
+from copilotkit import LangGraphAGUIAgent
+
+from middle_core.errors import MiddleCoreError
+from middle_core.events import ClientRunId, ClientThreadId, Event, RunId, ThreadId
+from middle_core.runs.agui_source import AguiSource
+from middle_core.runs.gate import Cancelled, End, Failed, Finished, Gate, opening
+from middle_core.runs.partials import fold
+from middle_core.runs.turn import rebuild
+from tests.corpus.browser import Browser
+from tests.corpus.case import Case, Script, Turn
+
+THREAD = "t"
+PATIENCE_S = 10.0
+MAX_EVENT_BYTES = 20_000
+
+
+@dataclass(slots=True)
+class Played:
+    """What came of a case: a stream and the browser's messages for each turn, what the models saw, what the graph did."""
+
+    streams: list[list[Event]] = field(default_factory=list)
+    shown: list[list[dict[str, Any]]] = field(default_factory=list)
+    saw: list[list[list[Any]]] = field(default_factory=list)
+    did: list[str] = field(default_factory=list)
+
+
+Stream = Callable[[RunAgentInput, Turn], AsyncIterator[Event]]
+
+
+async def ours(case: Case) -> Played:
+    """Our source and our gate, driven as the engine drives them."""
+    script = case.build()
+    source = AguiSource("agent", script.graph, script.rules)
+    return await _play(script, lambda body, turn: _our_stream(source, body, turn))
+
+
+async def theirs(case: Case) -> Played:
+    """The stock SDK. Where it raises, its endpoint cuts the connection: told here as RUN_ERROR with code `cut`."""
+    script = case.build()
+    return await _play(script, lambda body, turn: _their_stream(script, body, turn))
+
+
+async def _play(script: Script, stream: Stream) -> Played:
+    played, browser = Played(did=script.did), Browser()
+    for at, turn in enumerate(script.turns, 1):
+        body = request(turn, browser, run=f"run-{at}")
+        browser.sends(body)
+        async with asyncio.timeout(PATIENCE_S):
+            events = [event async for event in stream(RunAgentInput.model_validate(body), turn)]
+        browser.receives(events)
+        played.streams.append(events)
+        played.shown.append(browser.messages)
+    played.saw = [[_as_seen(message) for message in seen] for model in script.models for seen in model.seen]
+    return played
+
+
+def request(turn: Turn, browser: Browser, *, run: str, thread: str = THREAD) -> dict[str, Any]:
+    """The RunAgentInput of a turn."""
+    plain = {"threadId": thread, "runId": run, "tools": [], "context": [], "state": {}, "forwardedProps": {}}
+    return plain | turn.body(browser)
+
+
+async def _our_stream(source: AguiSource, body: RunAgentInput, turn: Turn) -> AsyncIterator[Event]:
+    gate = Gate(
+        thread_id=ClientThreadId(THREAD), run_id=ClientRunId(body.run_id), max_event_bytes=MAX_EVENT_BYTES, correlation_id="correlation"
+    )
+    thread = ThreadId(THREAD)
+    begin = opening(thread_id=ClientThreadId(THREAD), run_id=ClientRunId(body.run_id), our_run_id=RunId("ours"), agent="default", attempt=1)
+    legal = list(begin)
+    for event in begin:
+        yield event
+    end: End
+    try:
+        run = source.open(rebuild(body, await source.view(thread), source.rules), thread_id=thread, run_id=RunId("ours"))
+        async for event in _until_stopped(run.events(), turn):
+            for one in gate.feed(event):
+                legal.append(one)
+                yield one
+        for event in run.leftovers() if turn.stop is not None else ():
+            for one in gate.feed(event):
+                legal.append(one)
+                yield one
+        end = Cancelled("user", "stopped") if turn.stop is not None else Finished(run.interrupts, run.usage)
+    except MiddleCoreError as error:
+        end = Failed(error.code, error.detail, "correlation", error.retry_after)
+    except Exception:  # noqa: BLE001 - whatever a graph raises ends its run: that is what some cases are about
+        end = Failed(MiddleCoreError.code, MiddleCoreError().detail, "correlation")
+    if not isinstance(end, Finished):
+        await source.settle(thread, fold(legal), note="stopped" if isinstance(end, Cancelled) else "interrupted")
+    for event in gate.close(end):
+        yield event
+
+
+async def _their_stream(script: Script, body: RunAgentInput, turn: Turn) -> AsyncIterator[Event]:
+    agent = LangGraphAGUIAgent(name="agent", graph=script.graph)
+    agent.emit_raw_events = False
+    agent.emit_interrupt_outcome = True
+
+    async def events() -> AsyncIterator[Event]:
+        async for event in agent.run(body):  # type: ignore[no-untyped-call]  # the SDK's
+            told = event.model_dump(mode="json", by_alias=True, exclude_none=True)
+            told.pop("rawEvent", None)
+            yield told
+
+    try:
+        async for event in _until_stopped(events(), turn):
+            yield event
+    except Exception as error:  # noqa: BLE001 - the SDK lets through what a graph raises
+        yield {"type": "RUN_ERROR", "message": str(error), "code": "cut"}
+
+
+async def _until_stopped(events: Any, turn: Turn) -> AsyncIterator[Event]:
+    """The events; where the turn is stopped, those up to the one Task.cancel() that a stop is."""
+    if turn.stop is None:
+        async with aclosing(events):
+            async for event in events:
+                yield event
+        return
+    seen: list[Event] = []
+    due = asyncio.Event()
+
+    async def read() -> None:
+        try:
+            async with aclosing(events):
+                async for event in events:
+                    seen.append(event)
+                    if turn.stop is not None and turn.stop(event):
+                        due.set()
+        finally:
+            due.set()
+
+    async with asyncio.TaskGroup() as group:
+        reading = group.create_task(read())
+        await due.wait()
+        reading.cancel()
+    assert reading.cancelled(), "the run came to its end before it was stopped"
+    for event in seen:
+        yield event
+
+
+def _as_seen(message: Any) -> list[Any]:
+    """A message as a model is given it: role, content, calls."""
+    calls = [[one["name"], one["args"]] for one in getattr(message, "tool_calls", ())]
+    return [message.type.removesuffix("MessageChunk").lower(), message.content, *([calls] if calls else [])]

@@ -1,0 +1,43 @@
+"""Every case tells its golden streams, here and over HTTP; the claim about the SDK is true; outside judges accept every stream."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.corpus import golden
+from tests.corpus.case import all_cases
+from tests.corpus.playing import ours, theirs
+from tests.fakes.agui_rules import violations
+from tests.fakes.agui_verify import verify_streams
+from tests.fakes.play import client, essence
+
+CASES = all_cases()
+
+
+@pytest.mark.parametrize("key", CASES)
+async def test_streams_are_the_golden_ones_and_the_claim_about_the_sdk_is_true(key: str) -> None:
+    case = CASES[key]
+    expected = golden.read(case)
+    found = golden.made(case, await ours(case), await theirs(case))
+    how = f"If that is right, review and run: python -m tests.corpus.regold {key}"
+    for part in ("saw", "did", "streams"):
+        assert found[part] == expected[part], how
+    if case.why:
+        assert found["sdk"], f"the SDK tells the same as we do now. Has it repaired this? {case.why}"
+    assert found == expected, f"the SDK tells something else than it did. {how}"
+
+
+async def test_every_stream_is_accepted_by_the_browsers_client_and_by_the_validator() -> None:
+    streams = {f"{key}, turn {at}": events for key, case in CASES.items() for at, events in enumerate(golden.read(case)["streams"], 1)}
+    verdicts = await verify_streams(list(streams.values()))
+    assert {name: one for name, one in zip(streams, verdicts, strict=True) if not one.ok} == {}
+    assert {name: bad for name, events in streams.items() if (bad := violations(events))} == {}
+    # What the real client makes of a stream is what the browser of these cases makes of it. (A snapshot that brings messages
+    # from before this stream puts them last in a client that never had them: order is no matter here.)
+    shown = {name: sorted(map(repr, essence(one.messages))) for name, one in zip(streams, verdicts, strict=True)}
+    assert shown == {name: sorted(map(repr, essence(client([], events)))) for name, events in streams.items()}
+
+
+def test_the_corpus_is_large_and_whole() -> None:
+    assert len(CASES) >= 40
+    assert golden.orphans() == []
