@@ -23,9 +23,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from middle_core.events import ClientRunId, ClientThreadId, Event, Owner, Record, RunId, ThreadId
+
+if TYPE_CHECKING:
+    from middle_core.eventlog.interrupts import InterruptLog
 
 
 class RunStatus(StrEnum):
@@ -173,7 +176,7 @@ class EventLog(Protocol):
     async def set_title(self, thread_id: ThreadId, title: str, *, only_if_empty: bool) -> None: ...
 
     async def delete_thread(self, thread_id: ThreadId) -> None:
-        """Delete the thread, its runs, events, ledger and checkpoints. An active run raises `ThreadBusy`."""
+        """Delete the thread, its runs, events, ledger, questions and checkpoints. An active run raises `ThreadBusy`."""
 
     # runs ------------------------------------------------------------------------------------------
     async def create_run(self, new: NewRun, first: Sequence[Event]) -> Started | Existing:
@@ -227,6 +230,11 @@ class EventLog(Protocol):
     async def tool_end(self, claim: Claim, tool_call_id: str, *, status: str, result: str) -> None: ...
 
     async def tool_calls(self, thread_id: ThreadId) -> list[ToolCall]: ...
+
+    # questions -------------------------------------------------------------------------------------
+    @property
+    def interrupts(self) -> InterruptLog:
+        """What people were asked, and what came of it."""
 
     # life ------------------------------------------------------------------------------------------
     def wake(self) -> None:

@@ -23,15 +23,15 @@ import uuid_utils
 from middle_core.errors import InvalidRequest, NotFound, RunIdConflict, Superseded, ThreadBusy
 from middle_core.eventlog.base import Beat, Claim, Ending, Existing, NewRun, Run, RunStatus, Started, Thread, ToolCall
 from middle_core.eventlog.lifecycle import check_run_move, check_tool_move
-from middle_core.eventlog.sqlite_file import DatabaseRefused, FileLock, connect_reader, connect_writer, create_file, database_path, migrate
+from middle_core.eventlog.sqlite_file import FileLock, database_path, open_database
+from middle_core.eventlog.sqlite_interrupts import SqliteInterrupts
 from middle_core.eventlog.sqlite_threads import Readers, T, Work, Writer
-from middle_core.eventlog.statements import load_migrations, load_statements
+from middle_core.eventlog.statements import load_statements
 from middle_core.eventlog.tail import TailBounds, Tails
 from middle_core.events import TERMINAL, ClientRunId, ClientThreadId, Event, EventType, Owner, Record, RunId, ThreadId
 
 ATTEMPT_GAP: Final = 1_000
 """A new attempt's first seq lies this far beyond the last one: beyond anything a client can have seen."""
-_READERS: Final = 2
 
 KEPT_AT_ONCE: Final = frozenset({EventType.TEXT_MESSAGE_END, EventType.TOOL_CALL_END, EventType.TOOL_CALL_RESULT})
 """Events that wait for the disk before anybody sees them, as a run's start and end do. A delta does not: waiting for the disk
@@ -50,6 +50,7 @@ class SqliteEventLog:
         self._readers = readers
         self._tails = tails
         self._sql = load_statements("sqlite")
+        self.interrupts = SqliteInterrupts(transact=self.transact, write=writer.submit, read=readers.run, run=self._all)
 
     @classmethod
     @asynccontextmanager
@@ -59,7 +60,7 @@ class SqliteEventLog:
         Raises `sqlite_file.DatabaseRefused` if another process has it, its schema is newer, or it cannot be used at all.
         """
         path = database_path(url)
-        lock, writing, reading = await asyncio.to_thread(_open, path)
+        lock, writing, reading = await asyncio.to_thread(open_database, path)
         log = cls(path, lock, Writer(writing), Readers(reading), Tails(bounds))
         try:
             yield log
@@ -366,27 +367,6 @@ class SqliteEventLog:
     def _publish(self, records: Sequence[Record]) -> None:
         if records:
             self._tails.publish(records[0].run_id, floor=records[0].seq - 1, records=records)
-
-
-def _open(path: Path) -> tuple[FileLock, sqlite3.Connection, list[sqlite3.Connection]]:
-    """Lock, make and migrate the file. On failure nothing stays open."""
-    create_file(path)
-    lock = FileLock(path)
-    connections: list[sqlite3.Connection] = []
-    try:
-        connections.append(connect_writer(path))
-        migrate(connections[0], load_migrations("sqlite"))
-        connections += [connect_reader(path) for _ in range(_READERS)]
-    except BaseException as error:
-        for connection in connections:
-            connection.close()
-        lock.release()
-        if isinstance(error, sqlite3.DatabaseError):
-            raise DatabaseRefused(
-                f"{path.name} cannot be opened as a SQLite database: {error}. Restore a backup, or name another file."
-            ) from error
-        raise
-    return lock, connections[0], connections[1:]
 
 
 def _encode(events: Sequence[Event]) -> list[tuple[str, bytes]]:

@@ -14,13 +14,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from middle_core.eventlog.statements import Migration
+from middle_core.eventlog.statements import Migration, load_migrations
 
 _SCHEME: Final = "sqlite:///"
 _BUSY_MS: Final = 10_000
 """How long a connection waits for another one's write, such as a backup's or a person's with the sqlite3 tool."""
 _WAL_BYTES: Final = 64 * 1024 * 1024
 """The size to which a grown write-ahead log is cut back."""
+_READERS: Final = 2
 
 
 class DatabaseRefused(Exception):
@@ -113,6 +114,27 @@ def migrate(connection: sqlite3.Connection, migrations: Sequence[Migration]) -> 
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             raise
+
+
+def open_database(path: Path) -> tuple[FileLock, sqlite3.Connection, list[sqlite3.Connection]]:
+    """Lock, make and migrate the file. On failure nothing stays open."""
+    create_file(path)
+    lock = FileLock(path)
+    connections: list[sqlite3.Connection] = []
+    try:
+        connections.append(connect_writer(path))
+        migrate(connections[0], load_migrations("sqlite"))
+        connections += [connect_reader(path) for _ in range(_READERS)]
+    except BaseException as error:
+        for connection in connections:
+            connection.close()
+        lock.release()
+        if isinstance(error, sqlite3.DatabaseError):
+            raise DatabaseRefused(
+                f"{path.name} cannot be opened as a SQLite database: {error}. Restore a backup, or name another file."
+            ) from error
+        raise
+    return lock, connections[0], connections[1:]
 
 
 def _connect(database: Path, mode: str) -> sqlite3.Connection:

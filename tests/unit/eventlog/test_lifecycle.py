@@ -8,7 +8,16 @@ from importlib.resources import files
 import pytest
 
 from middle_core.eventlog.base import RunStatus
-from middle_core.eventlog.lifecycle import RUN_MOVES, TOOL_MOVES, IllegalMove, check_run_move, check_tool_move
+from middle_core.eventlog.interrupts import CLAIMABLE, InterruptStatus
+from middle_core.eventlog.lifecycle import (
+    INTERRUPT_MOVES,
+    RUN_MOVES,
+    TOOL_MOVES,
+    IllegalMove,
+    check_interrupt_move,
+    check_run_move,
+    check_tool_move,
+)
 
 
 def test_every_state_has_a_row_and_only_active_runs_move() -> None:
@@ -39,17 +48,37 @@ def test_a_tool_call_ends_once_and_only_a_paused_one_runs_again() -> None:
                     check_tool_move(before, after)
 
 
+@pytest.mark.parametrize("before", InterruptStatus)
+@pytest.mark.parametrize("after", InterruptStatus)
+def test_a_question_moves_by_its_table(before: InterruptStatus, after: InterruptStatus) -> None:
+    if after in INTERRUPT_MOVES[before]:
+        check_interrupt_move(before, after)
+    else:
+        with pytest.raises(IllegalMove, match=f"question cannot go from {before.value} to {after.value}"):
+            check_interrupt_move(before, after)
+
+
+def test_only_what_a_person_approved_is_ever_executed() -> None:
+    ways = {before for before, after in INTERRUPT_MOVES.items() if InterruptStatus.EXECUTING in after}
+    assert ways == CLAIMABLE
+    assert {before for before, after in INTERRUPT_MOVES.items() if InterruptStatus.EXECUTED in after} == {InterruptStatus.EXECUTING}
+    assert {before for before, after in INTERRUPT_MOVES.items() if InterruptStatus.APPROVED in after} == {InterruptStatus.PENDING}
+
+
 def test_the_schema_knows_the_same_states() -> None:
     schema = (files("middle_core.eventlog") / "sql" / "sqlite" / "schema.sql").read_text("utf-8")
-    runs, tools = (set(re.findall(r"'(\w+)'", found)) for found in re.findall(r"CHECK \(status IN \((.*?)\)\)", schema))
+    runs, tools, questions = (
+        set(re.findall(r"'(\w+)'", found)) for found in re.findall(r"CHECK \(\s*status IN \((.*?)\)\s*\)", schema, re.DOTALL)
+    )
     assert runs == {status.value for status in RunStatus}
     assert tools == set(TOOL_MOVES)
+    assert questions == {status.value for status in InterruptStatus}
 
 
 def test_the_statements_call_active_what_the_enum_calls_active() -> None:
     folder = files("middle_core.eventlog") / "sql" / "sqlite"
     sql = (folder / "queries.sql").read_text("utf-8") + (folder / "schema.sql").read_text("utf-8")
-    of_runs = [part for part in re.split(r"-- name: |;\n", sql) if "tool_calls" not in part]
+    of_runs = [part for part in re.split(r"-- name: |;\n", sql) if "tool_calls" not in part and "interrupt" not in part]
     fenced = re.findall(r"\bstatus = '(\w+)'", "".join(of_runs))
     assert fenced
     assert {RunStatus.RUNNING.value} == set(fenced) == {status.value for status in RunStatus if status.active}

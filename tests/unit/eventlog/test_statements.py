@@ -8,8 +8,11 @@ from importlib.resources import files
 from pathlib import Path
 
 import middle_core.eventlog.sqlite as adapter
+import middle_core.eventlog.sqlite_interrupts as questions
 from middle_core.eventlog.sqlite_file import connect_writer, create_file, migrate
 from middle_core.eventlog.statements import load_migrations, load_statements
+
+QUESTIONS = ("interrupts", "get_interrupt", "answer_interrupt", "begin_interrupt", "move_interrupt", "expire_interrupts")
 
 SQL = files("middle_core.eventlog") / "sql" / "sqlite"
 
@@ -49,7 +52,7 @@ def test_every_statement_can_be_prepared(tmp_path: Path) -> None:
 
 
 def test_every_statement_is_used_and_every_name_exists() -> None:
-    source = Path(adapter.__file__).read_text("utf-8")
+    source = "".join(Path(str(module.__file__)).read_text("utf-8") for module in (adapter, questions))
     used = set(re.findall(r'"(\w+)"', source)) | {"delete_checkpoints", "delete_writes"}
     assert set(load_statements("sqlite")) <= used
 
@@ -57,7 +60,19 @@ def test_every_statement_is_used_and_every_name_exists() -> None:
 def test_no_statement_on_a_hot_path_scans_a_table(tmp_path: Path) -> None:
     db = migrated(tmp_path / "log.db")
     statements = load_statements("sqlite")
-    for name in ("read", "advance", "end_run", "fence", "active_run", "last_run", "running", "get_run", "list_threads_before", "beat"):
+    for name in (
+        "read",
+        "advance",
+        "end_run",
+        "fence",
+        "active_run",
+        "last_run",
+        "running",
+        "get_run",
+        "list_threads_before",
+        "beat",
+        *QUESTIONS,
+    ):
         names = set(re.findall(r":(\w+)", statements[name]))
         plan = [row["detail"] for row in db.execute(f"EXPLAIN QUERY PLAN {statements[name]}", dict.fromkeys(names))]
         scans = [

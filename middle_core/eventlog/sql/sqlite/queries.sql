@@ -239,3 +239,75 @@ ORDER BY started_at, tool_call_id;
 -- name: ping
 SELECT ms
 FROM clock;
+
+-- name: interrupts
+SELECT
+    thread_id, interrupt_id, run_id, kind, channel, tool_call_id, call_key, tool, payload, args_digest, roles, root_id, status,
+    created_at, expires_at, answer, answer_digest, answered_by, answered_at, answer_run_id, outcome, ended_at
+FROM interrupts
+WHERE thread_id = :thread_id
+ORDER BY place;
+
+-- name: get_interrupt
+SELECT
+    i.thread_id, i.interrupt_id, i.run_id, i.kind, i.channel, i.tool_call_id, i.call_key, i.tool, i.payload, i.args_digest, i.roles,
+    i.root_id, i.status, i.created_at, i.expires_at, i.answer, i.answer_digest, i.answered_by, i.answered_at, i.answer_run_id,
+    i.outcome, i.ended_at, COALESCE(i.expires_at <= (SELECT ms FROM clock), FALSE) AS late
+FROM interrupts AS i
+WHERE i.thread_id = :thread_id AND i.interrupt_id = :interrupt_id;
+
+-- name: insert_interrupt
+INSERT INTO interrupts (
+    thread_id, interrupt_id, place, run_id, kind, channel, tool_call_id, call_key, tool, payload, args_digest, roles, root_id,
+    created_at, expires_at
+)
+SELECT
+    :thread_id, :interrupt_id,
+    (SELECT COALESCE(MAX(place), 0) + 1 FROM interrupts WHERE thread_id = :thread_id),
+    :run_id, :kind, :channel, :tool_call_id, :call_key, :tool, :payload, :args_digest, :roles, :root_id, ms, ms + :ttl_ms
+FROM clock;
+
+-- name: answer_interrupt
+UPDATE interrupts
+SET
+    status = :status,
+    answer = :answer,
+    answer_digest = :digest,
+    answered_by = :by,
+    answered_at = (SELECT ms FROM clock),
+    answer_run_id = :run_id,
+    outcome = COALESCE(:outcome, outcome)
+WHERE thread_id = :thread_id AND interrupt_id = :interrupt_id AND status = 'pending';
+
+-- name: insert_answer
+INSERT INTO interrupt_answers (thread_id, place, interrupt_id, run_id, at, by, channel, decision, payload, digest, verdict)
+SELECT
+    :thread_id,
+    (SELECT COALESCE(MAX(place), 0) + 1 FROM interrupt_answers WHERE thread_id = :thread_id),
+    :interrupt_id, :run_id, ms, :by, :channel, :decision, :payload, :digest, :verdict
+FROM clock;
+
+-- name: begin_interrupt
+UPDATE interrupts
+SET status = 'executing', ended_at = NULL
+WHERE
+    thread_id = :thread_id AND interrupt_id = :interrupt_id
+    AND status IN ('approved', 'edited', 'indeterminate') AND answer_digest = :digest
+RETURNING interrupt_id;
+
+-- name: move_interrupt
+UPDATE interrupts
+SET status = :status, outcome = :outcome, ended_at = (SELECT ms FROM clock)
+WHERE thread_id = :thread_id AND interrupt_id = :interrupt_id;
+
+-- name: expire_interrupts
+UPDATE interrupts
+SET status = 'expired', ended_at = (SELECT ms FROM clock)
+WHERE status = 'pending' AND expires_at IS NOT NULL AND expires_at <= (SELECT ms FROM clock)
+RETURNING interrupt_id;
+
+-- name: interrupt_answers
+SELECT interrupt_id, run_id, at, by, channel, decision, payload, digest, verdict
+FROM interrupt_answers
+WHERE thread_id = :thread_id
+ORDER BY place;
