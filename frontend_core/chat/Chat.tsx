@@ -76,7 +76,7 @@ export function Chat({ threadId, known, host, auth, recoveries, hint, onSignIn, 
         />
         {auth.status === "expired" && <SessionExpired person={auth.person} again={auth.again} onSignIn={onSignIn} />}
         <Composer
-          draftKey={known ? threadId : "new"}
+          draftKey={`${auth.person.sub}.${known ? threadId : "new"}`}
           running={running}
           blocked={blocked}
           hint={hint}

@@ -29,10 +29,16 @@ export function useStickToEnd(content: unknown): Stick {
   useEffect(() => {
     const element = scrollRef.current;
     if (element === null) return;
+    let last = { top: 0, height: 0, room: 0 };
     const onScroll = (): void => {
-      const near = element.scrollHeight - element.scrollTop - element.clientHeight <= NEAR_PX;
-      pinned.current = near;
-      setAtEnd(near);
+      const now = { top: element.scrollTop, height: element.scrollHeight, room: element.clientHeight };
+      const near = now.height - now.top - now.room <= NEAR_PX;
+      // Content and room that change move the place as well; only going up in the same content is a person's wish.
+      const went = now.top < last.top && now.height === last.height && now.room === last.room;
+      last = now;
+      if (near) pinned.current = true;
+      else if (went) pinned.current = false;
+      setAtEnd(pinned.current);
     };
     element.addEventListener("scroll", onScroll, { passive: true });
     return () => {

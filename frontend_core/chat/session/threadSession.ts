@@ -69,6 +69,8 @@ interface Outgoing {
 const RECONNECT = { firstMs: 400, maxMs: 6_000 };
 /** About 40 s of trying; after that the person is told, and the health watch takes over. */
 const RECONNECT_TRIES = 10;
+/** After so many tries in vain the page asks whether the server is there at all. */
+const TRIES_UNTIL_TOLD = 3;
 /** A replay may take this long to catch up with what is on the screen before the screen follows it. */
 const CATCH_UP_MS = 600;
 /** A stopped stream that has not ended by then is left: the server has the stop on record. */
@@ -353,6 +355,7 @@ export class ThreadSession {
         return;
       }
       tries = outcome.progressed ? 1 : tries + 1;
+      if (tries === TRIES_UNTIL_TOLD) this.deps.onFailure(outcome.failure);
       if (tries > RECONNECT_TRIES || (phase === "loading" && tries > 2)) {
         this.#fail(phase === "loading" ? outcome.failure : { code: "connection_lost" });
         return;

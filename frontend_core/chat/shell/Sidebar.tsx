@@ -7,6 +7,9 @@ import { IconButton } from "../ui/Button";
 import { BrandMark, CloseIcon, PlusIcon } from "../ui/icons";
 import styles from "./shell.module.css";
 
+/** From here on the side bar is no drawer (see shell.module.css). */
+const WIDE = "(min-width: 861px)";
+
 interface SidebarProps {
   readonly open: boolean;
   readonly list: ThreadListState;
@@ -31,7 +34,10 @@ export function Sidebar({ open, list, currentId, onClose, onNew, onOpen, onDelet
     };
     // Before everybody else: an open drawer takes Escape, and the answer goes on.
     document.addEventListener("keydown", onKeyDown, { capture: true });
+    const wide = window.matchMedia(WIDE);
+    wide.addEventListener("change", onClose);
     return () => {
+      wide.removeEventListener("change", onClose);
       document.removeEventListener("keydown", onKeyDown, { capture: true });
     };
   }, [open, onClose]);
