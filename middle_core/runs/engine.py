@@ -56,14 +56,6 @@ class Job:
     stop: Stop = field(default_factory=Stop)
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """How a stream came to its end, and the events that are still to be written with it, the terminal one last."""
-
-    end: End
-    events: Sequence[Event]
-
-
 class LogLedger:
     """The tool ledger of one attempt: the log's, bound to the claim."""
 
@@ -105,9 +97,9 @@ class Engine:
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(appender.run(), name=f"append {job.run.run_id}")
-                end = await self._stream(job, gate, appender)
+                end, last = await self._stream(job, gate, appender)
                 await appender.drain()
-                await self._finish(job, gate, appender, end)
+                await self._finish(job, gate, appender, end, last)
                 appender.stop()
         except* Superseded:
             logger.info("run superseded", extra={"run_id": job.run.run_id, "attempt": job.claim.attempt})
@@ -119,10 +111,9 @@ class Engine:
         gate = self._gate(run)
         async for event in self._events(run.run_id):
             gate.feed(event)
-        await self._settle(run, note="interrupted")
         error = RunLost()
-        events = gate.close(Failed(code=error.code, message=error.detail, correlation_id=_correlation_id()))
-        await self._log.append(claim, events, ending=Ending(RunStatus.FAILED, error_code=error.code))
+        end = Failed(code=error.code, message=error.detail, correlation_id=_correlation_id())
+        await self._log.append(claim, await self._last_events(run, gate, end), ending=ending_of(end))
 
     def _gate(self, run: Run) -> Gate:
         return Gate(
@@ -132,8 +123,11 @@ class Engine:
             correlation_id=_correlation_id(),
         )
 
-    async def _stream(self, job: Job, gate: Gate, appender: Appender) -> Ended:
-        """Everything from the agent, through the gate, to the appender. Every way it can end becomes an `Ended`."""
+    async def _stream(self, job: Job, gate: Gate, appender: Appender) -> tuple[End, Sequence[Event]]:
+        """Everything from the agent, through the gate, to the appender. Every way it can end becomes an `End`.
+
+        Where the gate itself ended the run, its last events come along; they are for `_finish`.
+        """
         source_run: SourceRun | None = None
         try:
             source = self._sources[job.run.agent]
@@ -145,28 +139,24 @@ class Engine:
                 async for event in events:
                     legal = gate.feed(event)
                     if gate.end is not None:
-                        return Ended(gate.end, legal)
+                        return gate.end, legal
                     await appender.put(legal)
         except asyncio.CancelledError:
             end = self._cancelled(job)
-            for event in source_run.leftovers() if source_run is not None else ():
-                legal = gate.feed(event)
-                if gate.end is not None:
-                    return Ended(gate.end, legal)
-                await appender.put(legal)
-            return self._ended(gate, end)
+            legal = [legal for event in (source_run.leftovers() if source_run is not None else ()) for legal in gate.feed(event)]
+            if gate.end is not None:
+                return gate.end, legal
+            await appender.put(legal)
+            return end, ()
         except MiddleCoreError as error:
             logger.warning("run failed", extra={"run_id": job.run.run_id, "code": error.code}, exc_info=error)
-            return self._ended(gate, Failed(error.code, error.detail, _correlation_id(), error.retry_after))
+            return Failed(error.code, error.detail, _correlation_id(), error.retry_after), ()
         except Exception as error:
             # Whatever a team's graph raises ends this run, and only this run.
             correlation_id = _correlation_id()
             logger.exception("run failed", extra={"run_id": job.run.run_id, "correlation_id": correlation_id}, exc_info=error)
-            return self._ended(gate, Failed(MiddleCoreError.code, MiddleCoreError().detail, correlation_id))
-        return self._ended(gate, Finished(interrupts=source_run.interrupts, usage=source_run.usage))
-
-    def _ended(self, gate: Gate, end: End) -> Ended:
-        return Ended(end, gate.close(end))
+            return Failed(MiddleCoreError.code, MiddleCoreError().detail, correlation_id), ()
+        return Finished(interrupts=source_run.interrupts, usage=source_run.usage), ()
 
     def _cancelled(self, job: Job) -> End:
         """What the cancellation of the run's task means. Re-raises it where the task must simply go away."""
@@ -182,32 +172,41 @@ class Engine:
             return Failed(code=error.code, message=error.detail, correlation_id=_correlation_id())
         return Cancelled(by=job.stop.by, reason=job.stop.reason)
 
-    async def _finish(self, job: Job, gate: Gate, appender: Appender, ended: Ended) -> None:
+    async def _finish(self, job: Job, gate: Gate, appender: Appender, end: End, last: Sequence[Event]) -> None:
         """Settle the thread, then append the last events with the run's new state."""
         if gate.repairs or gate.fault:
             logger.info(
                 "the gate repaired the stream", extra={"run_id": job.run.run_id, "repairs": dict(gate.repairs), "fault": gate.fault}
             )
-        if not isinstance(ended.end, Finished):
-            note = "stopped" if isinstance(ended.end, Cancelled) else "interrupted"
-            await self._settle(job.run, note=note)
-        await appender.finish(ended.events, ending_of(ended.end))
+        events = [*last, *await self._last_events(job.run, gate, end)]
+        await appender.finish(events, ending_of(end))
 
-    async def _settle(self, run: Run, *, note: str) -> None:
-        """Give the thread what its log shows and its checkpoint lacks. A failure here must not keep the thread busy."""
+    async def _last_events(self, run: Run, gate: Gate, end: End) -> list[Event]:
+        """Settle the thread of a run that did not come to its own end; the results that this gave, the closers, the terminal event."""
+        results: Sequence[Event] = ()
+        if not isinstance(end, Finished):
+            results = await self._settle(run, note="stopped" if isinstance(end, Cancelled) else "interrupted")
+        return [*(legal for event in results for legal in gate.feed(event)), *gate.close(end)]
+
+    async def _settle(self, run: Run, *, note: str) -> Sequence[Event]:
+        """Give the thread what its log shows and its checkpoint lacks; the results of calls that this had to answer.
+
+        A failure here must not keep the thread busy: the text is in the log all the same.
+        """
         source = self._sources.get(run.agent)
         if source is None:
             logger.warning(
                 "the run's agent is not configured any more; its text stays in the log", extra={"run_id": run.run_id, "agent": run.agent}
             )
-            return
+            return ()
         try:
             partials = fold([event async for event in self._events(run.run_id)])
-            await source.settle(run.thread_id, partials, note=note)
+            return await source.settle(run.thread_id, partials, note=note)
         except Superseded:
             raise
         except Exception as error:
             logger.exception("settling failed; the log keeps the text", extra={"run_id": run.run_id}, exc_info=error)
+            return ()
 
     async def _events(self, run_id: RunId) -> AsyncIterator[Event]:
         after = 0

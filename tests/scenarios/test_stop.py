@@ -130,6 +130,8 @@ async def test_an_async_tool_sees_the_cancellation_and_its_call_gets_a_result(tm
             await entered.wait()
             assert await server.stop()
             await reader.rest()
+        told = [event for event in reader.events if event["type"] == "TOOL_CALL_RESULT"]
+        assert [event["toolCallId"] for event in told] == ["call_1"], "the page must not show the call as running"
         await until(lambda: seen == ["cancelled"])
         assert (await server.ask("hello")).text == "hello again"
         history = await server.history()
