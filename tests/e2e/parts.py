@@ -33,7 +33,7 @@ BUILD = ROOT / "frontend_core" / ".next" / "BUILD_ID"
 AGENTS = "knowledge_copilot=tests.e2e.agent:build"
 
 PROXY = {
-    "FRONTEND_CORE_AWAY_S": "8",  # instead of 30: how long a running answer waits for a server that is away
+    "FRONTEND_CORE_AWAY_S": "20",  # instead of 30: how long a running answer waits for a server that is away
     "FRONTEND_CORE_START_S": "4",
 }
 """Only what makes a test wait is shorter than in production."""
@@ -149,6 +149,12 @@ class Site:
         assert response.status_code == 200, response.text
         found: dict[str, Any] = response.json()
         return found
+
+    async def until_at_rest(self, token: str, thread: str, within_s: float = 10.0) -> None:
+        """Wait until nothing runs in the thread: a page may be ready for the next message before that."""
+        async with asyncio.timeout(within_s):
+            while (await self.thread(token, thread))["running"]:
+                await asyncio.sleep(0.02)
 
     async def log_text(self, token: str, thread: str) -> str:
         """The text of the newest run of the thread as its log has it, read to the run's end."""

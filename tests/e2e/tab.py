@@ -165,10 +165,12 @@ class Tab:
         await self.until_idle()
 
 
-def starts(prefix_of: str, at_least: int) -> Callable[[str], bool]:
-    """A condition: at least so many characters, all of them of this text's beginning."""
+def starts(prefix_of: str, at_least: int, after: str = "") -> Callable[[str], bool]:
+    """A condition: at least so many characters, all of them of this text's beginning. `after`: the answer that is there before."""
 
     def fits(answer: str) -> bool:
+        if after and answer == after:
+            return False
         assert prefix_of.startswith(answer), f"the screen shows {answer!r}, which is not how {prefix_of[:80]!r}... begins"
         return len(answer) >= at_least
 

@@ -66,7 +66,7 @@ async def test_a_second_tab_sees_what_is_written_in_the_first(tab: Tab, site: Si
     await other.until_answer(SHORT)
     await tab.say(count(number, 20))
     await tab.until_answer(starts(whole(number), at_least=1))
-    await other.until_answer(starts(whole(number), at_least=1), within_s=SEES_WITHIN_S)
+    await other.until_answer(starts(whole(number), at_least=1, after=SHORT), within_s=SEES_WITHIN_S)
     for each in (tab, other):
         await each.until_answer(whole(number))
         await each.until_idle()

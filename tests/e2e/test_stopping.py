@@ -100,8 +100,7 @@ async def test_stop_at_once_after_sending(tab: Tab, site: Site) -> None:
     await tab.say(count(400, 40))
     await tab.stop()
     await tab.until_idle()
-    token, thread = await tab.token(), tab.thread_id
-    assert (await site.thread(token, thread))["running"] is False
+    await site.until_at_rest(await tab.token(), tab.thread_id)
     await until(lambda: all(request.over.is_set() or request.closed_early for request in site.model.requests))
     assert not any(request.over.is_set() and request.sent > 300 for request in site.model.requests)
     await tab.ask("Hello?", SHORT)

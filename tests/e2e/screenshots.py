@@ -1,0 +1,155 @@
+"""Pictures of the page in every state, for people to look at: `python -m tests.e2e.screenshots OUT`.
+
+Each state at two sizes, light and dark, with the offline model. Also the README's picture: OUT/chat.png.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import tempfile
+from pathlib import Path
+from typing import Literal
+
+from playwright.async_api import Browser, ViewportSize, async_playwright, expect
+
+from tests.e2e.agent import BREAK
+from tests.e2e.chromium import FLAGS, installed
+from tests.e2e.parts import Site, running_site
+from tests.e2e.tab import Tab
+from tests.e2e.test_identity import PUT_TOKEN, allow_sign_in, refuse_sign_in
+
+SIZES: dict[str, ViewportSize] = {"1280": {"width": 1280, "height": 800}, "390": {"width": 390, "height": 844}}
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+RELOAD = "How does an answer go on after the page is reloaded?"
+STOP = "What happens when I press stop?"
+TOKEN = "How is the user's JWT forwarded to backend-core?"
+
+
+class Camera:
+    """Takes pictures of one tab, called OUT/<state>-<size>-<scheme>.png."""
+
+    def __init__(self, tab: Tab, out: Path, suffix: str) -> None:
+        self.tab = tab
+        self._out = out
+        self._suffix = suffix
+
+    async def shoot(self, state: str) -> None:
+        await self.tab.page.screenshot(path=self._out / f"{state}-{self._suffix}.png")
+
+    async def walk(self) -> None:
+        """Through all states, in the order in which a person may meet them."""
+        tab, site = self.tab, self.tab.site
+        await tab.open()
+        await expect(tab.find("model-badge")).to_be_visible()
+        await self.shoot("01-empty")
+        await self._answer(site)
+        await self._stop()
+        await tab.say(BREAK)
+        await expect(tab.find("error-card")).to_be_visible()
+        await self.shoot("06-error")
+        await self._lists()
+        await self._away(site)
+        await self._expired(site)
+
+    async def _answer(self, site: Site) -> None:
+        tab = self.tab
+        site.backend.answers.clear()
+        await tab.say(RELOAD)
+        await expect(tab.find("tool-status", state="running")).to_be_visible()
+        await self.shoot("02-tool-running")
+        site.backend.answers.set()
+        await tab.until_answer(lambda answer: len(answer) > 200)
+        await self.shoot("03-streaming")
+        await tab.until_idle()
+        await self.shoot("04-finished")
+        line = tab.find("tool-status").first.get_by_role("button")
+        await line.click()
+        await line.scroll_into_view_if_needed()
+        await self.shoot("04-tool-details")
+        await line.click()
+
+    async def _stop(self) -> None:
+        tab = self.tab
+        await tab.say(STOP)
+        await tab.until_answer(lambda answer: len(answer) > 100)
+        await tab.stop()
+        await tab.until_idle()
+        await expect(tab.find("stopped-mark")).to_be_visible()
+        await self.shoot("05-stopped")
+
+    async def _lists(self) -> None:
+        tab = self.tab
+        await tab.find("user-menu").click()
+        await self.shoot("07-user-menu")
+        await tab.page.keyboard.press("Escape")
+        small = await tab.find("open-sidebar").is_visible()
+        if small:
+            await tab.find("open-sidebar").click()
+            await expect(tab.find("new-chat")).to_be_in_viewport()
+            await tab.page.evaluate(
+                "Promise.all(document.getAnimations().filter((a) => a.effect.getComputedTiming().iterations === 1).map((a) => a.finished))"
+            )
+        await expect(tab.find("thread-item").first).to_be_visible()
+        await self.shoot("08-threads")
+        if small:
+            await tab.page.keyboard.press("Escape")
+
+    async def _away(self, site: Site) -> None:
+        tab = self.tab
+        await site.server.kill()
+        await tab.say(TOKEN)
+        await expect(tab.find("offline-banner")).to_be_visible()
+        await expect(tab.find("error-card")).to_be_visible()
+        await self.shoot("09-offline")
+        await site.restart_server()
+        await expect(tab.find("offline-banner")).to_have_count(0)
+        await tab.until_answer(lambda answer: len(answer) > 100)
+        await tab.until_idle()
+
+    async def _expired(self, site: Site) -> None:
+        tab = self.tab
+        await refuse_sign_in(tab)
+        await tab.page.evaluate(PUT_TOKEN, site.token(ttl_s=-60))
+        await tab.reload()
+        await expect(tab.find("session-expired")).to_be_visible()
+        await self.shoot("10-expired")
+        await allow_sign_in(tab)
+
+
+async def readme_picture(browser: Browser, site: Site, path: Path) -> None:
+    """A few conversations in the list, and an answer that rests on what was found."""
+    context = await browser.new_context(viewport=SIZES["1280"], color_scheme="light")
+    tab = Tab(await context.new_page(), site)
+    await tab.page.goto(site.url + "/api/health")
+    await tab.page.evaluate(PUT_TOKEN, site.token("carol"))
+    await tab.open()
+    for question in ("Which documents are in the knowledge base?", TOKEN, RELOAD):
+        await tab.find("new-chat").click()
+        await expect(tab.find("welcome")).to_be_visible()
+        await tab.say(question)
+        await tab.until_answer(lambda answer: len(answer) > 100)
+        await tab.until_idle()
+    await expect(tab.find("thread-item")).to_have_count(3)
+    await tab.page.evaluate("document.activeElement.blur()")
+    await tab.page.screenshot(path=path)
+    await context.close()
+
+
+async def main(out: Path) -> None:
+    """Take them all."""
+    out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        async with running_site(Path(folder), {"MIDDLE_CORE_MODEL": "offline"}) as site, async_playwright() as playwright:
+            browser = await playwright.chromium.launch(executable_path=installed(), args=FLAGS)
+            await readme_picture(browser, site, out / "chat.png")
+            for size, viewport in SIZES.items():
+                for scheme in SCHEMES:
+                    context = await browser.new_context(viewport=viewport, color_scheme=scheme)
+                    await Camera(Tab(await context.new_page(), site), out, f"{size}-{scheme}").walk()
+                    await context.close()
+            await browser.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(Path(sys.argv[1])))
