@@ -52,6 +52,7 @@ describe("wordsOf", () => {
 
   it("prefers the server's sentence, and names the seconds to wait", () => {
     expect(wordsOf({ code: "forbidden", detail: "Only admins delete." }).text).toBe("Only admins delete.");
+    expect(wordsOf({ code: "internal", detail: "The details are in the log." }).text).toBe("The answer could not be finished.");
     expect(wordsOf({ code: "rate_limited", detail: "x", retryAfter: 11.2 }).text).toMatch(/Try again in 12 seconds\.$/);
     expect(wordsOf({ code: "rate_limited", retryAfter: 0.4 }).text).toMatch(/in 1 second\.$/);
   });

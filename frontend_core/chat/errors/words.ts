@@ -82,6 +82,8 @@ const INTERNAL: Words = { title: "Something went wrong", text: "The answer could
  */
 export function wordsOf(failure: Failure): Words {
   const words = WORDS[failure.code] ?? INTERNAL;
+  // What the server says of an unknown fault is for whoever reads its log; the card shows the reference to it.
+  if (failure.code === "internal") return words;
   if (failure.retryAfter === undefined) return { ...words, text: failure.detail ?? words.text };
   const seconds = Math.ceil(failure.retryAfter);
   return { ...words, text: `${words.text} Try again in ${seconds} ${seconds === 1 ? "second" : "seconds"}.` };

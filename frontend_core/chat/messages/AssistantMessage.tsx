@@ -23,8 +23,8 @@ export const AssistantMessage = memo(function AssistantMessage({ row }: { readon
       )}
       {(finished || row.stopped) && (
         <div className={styles.foot}>
-          {finished && <CopyButton label="Copy answer" text={() => row.text} />}
           {row.stopped && <StoppedMark />}
+          {finished && <CopyButton label="Copy answer" text={() => row.text} />}
         </div>
       )}
     </div>
