@@ -153,7 +153,9 @@ class Site:
     async def until_at_rest(self, token: str, thread: str, within_s: float = 10.0) -> None:
         """Wait until nothing runs in the thread: a page may be ready for the next message before that."""
         async with asyncio.timeout(within_s):
-            while (await self.thread(token, thread))["running"]:
+            while True:
+                if not (await self.thread(token, thread))["running"]:
+                    return
                 await asyncio.sleep(0.02)
 
     async def log_text(self, token: str, thread: str) -> str:

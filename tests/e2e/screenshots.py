@@ -119,18 +119,19 @@ class Camera:
 
 async def readme_picture(browser: Browser, site: Site, path: Path) -> None:
     """A few conversations in the list, and an answer that rests on what was found."""
-    context = await browser.new_context(viewport=SIZES["1280"], color_scheme="light")
+    context = await browser.new_context(viewport={"width": 1280, "height": 860}, color_scheme="light")
     tab = Tab(await context.new_page(), site)
     await tab.page.goto(site.url + "/api/health")
     await tab.page.evaluate(PUT_TOKEN, site.token("carol"))
     await tab.open()
-    for question in ("Which documents are in the knowledge base?", TOKEN, RELOAD):
+    for question in ("Which documents are in the knowledge base?", TOKEN, RELOAD, STOP):
         await tab.find("new-chat").click()
         await expect(tab.find("welcome")).to_be_visible()
         await tab.say(question)
         await tab.until_answer(lambda answer: len(answer) > 100)
         await tab.until_idle()
-    await expect(tab.find("thread-item")).to_have_count(3)
+    await expect(tab.find("thread-item")).to_have_count(4)
+    await tab.find("message-user").scroll_into_view_if_needed()
     await tab.page.evaluate("document.activeElement.blur()")
     await tab.page.screenshot(path=path)
     await context.close()
