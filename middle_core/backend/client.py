@@ -9,8 +9,8 @@ It knows nothing of agents, runs or the web.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from typing import Final, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Final, TypeAlias, TypeVar
 from urllib.parse import quote
 
 import httpx
@@ -37,6 +37,8 @@ REFUSALS: Final[Mapping[int, tuple[type[MiddleCoreError], str | None]]] = {
 }
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
+Params: TypeAlias = Mapping[str, str | list[str]]
+"""A query; a list is the parameter repeated, an empty one is not sent."""
 
 
 class BackendClient:
@@ -61,9 +63,12 @@ class BackendClient:
         self._timeout_s = timeout_s
         self._max_bytes = max_response_bytes
 
-    async def search(self, query: str, *, k: int = 5) -> SearchResult:
-        """The k passages that match best, best first. The query is a person's words, not a syntax."""
-        return await self._call(SearchResult, "GET", "search", params={"q": query, "k": str(k)})
+    async def search(self, query: str, *, k: int = 5, sources: Sequence[str] = ()) -> SearchResult:
+        """The k passages that match best, best first. The query is a person's words, not a syntax.
+
+        sources: ids to search in; none means all of them.
+        """
+        return await self._call(SearchResult, "GET", "search", params={"q": query, "k": str(k), "source": list(sources)})
 
     async def list_sources(self) -> list[Source]:
         """All sources, by name."""
@@ -95,7 +100,7 @@ class BackendClient:
         method: str,
         path: str,
         *,
-        params: Mapping[str, str] | None = None,
+        params: Params | None = None,
         headers: Mapping[str, str] | None = None,
         content: bytes | None = None,
     ) -> ModelT:
@@ -115,7 +120,7 @@ class BackendClient:
             raise BackendUnavailable("The knowledge service gave an answer that cannot be read.") from error
 
     def _request(
-        self, method: str, path: str, *, params: Mapping[str, str] | None, headers: Mapping[str, str], content: bytes | None
+        self, method: str, path: str, *, params: Params | None, headers: Mapping[str, str], content: bytes | None
     ) -> httpx.Request:
         """A request of its own making: `http.build_request` would add the shared client's cookies and headers."""
         try:

@@ -145,10 +145,14 @@ router = APIRouter(prefix="/api/v1")
 
 @router.get("/search", operation_id="search", responses=problems(422))
 def search(
-    _: Reader, library: TheLibrary, q: Annotated[str, Query(max_length=1000)], k: Annotated[int, Query(ge=1, le=50)] = 5
+    _: Reader,
+    library: TheLibrary,
+    q: Annotated[str, Query(max_length=1000)],
+    source: Annotated[list[Annotated[str, Query(min_length=1, max_length=200)]], Query(default_factory=list, max_length=200)],
+    k: Annotated[int, Query(ge=1, le=50)] = 5,
 ) -> SearchResult:
     """Search the knowledge base (reader)."""
-    return SearchResult(query=q, hits=library.search(q, k))
+    return SearchResult(query=q, hits=library.search(q, k, source))
 
 
 @router.get("/sources", operation_id="list_sources", responses=problems())

@@ -7,11 +7,12 @@ and SQLite's. It knows no HTTP and no roles.
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import secrets
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,16 +95,18 @@ class Library:
             self._db.execute("COMMIT")
 
     # search ----------------------------------------------------------------------------------------
-    def search(self, query: str, k: int) -> list[SearchHit]:
-        """The k best passages for a person's words, best first; counts the query."""
+    def search(self, query: str, k: int, sources: Collection[str] = ()) -> list[SearchHit]:
+        """The k best passages for a person's words, best first; counts the query. sources: ids to look in; none means all."""
         match = fts_query(query)
+        within = json.dumps(list(sources)) if sources else None
         with self._transaction() as db:
             db.execute("INSERT INTO days (day, queries) VALUES (date('now'), 1) ON CONFLICT (day) DO UPDATE SET queries = queries + 1")
             rows = (
                 db.execute(
                     "SELECT source_id, title, location, text, snippet(passages, 1, '', '', '…', 32) AS snippet, -bm25(passages, 3.0, 1.0) AS rank"
-                    " FROM passages WHERE passages MATCH ? ORDER BY bm25(passages, 3.0, 1.0), rowid LIMIT ?",
-                    (match, k),
+                    " FROM passages WHERE passages MATCH :match AND (:within IS NULL OR source_id IN (SELECT value FROM json_each(:within)))"
+                    " ORDER BY bm25(passages, 3.0, 1.0), rowid LIMIT :k",
+                    {"match": match, "within": within, "k": k},
                 ).fetchall()
                 if match
                 else []

@@ -119,7 +119,9 @@ async def test_a_query_is_quoted_and_the_prefix_of_the_address_is_kept() -> None
     async with HttpServer(always(answer(200, b'{"query": "", "hits": []}'))) as server, http_client() as http:
         with calling_with(TOKEN):
             await BackendClient(f"{server.url}/core/", http).search("a&k=50#b ü", k=3)
+            await BackendClient(server.url, http).search("a", sources=["s/1", "ü&k=9"])
         assert server.requests[0].target == "/core/api/v1/search?q=a%26k%3D50%23b+%C3%BC&k=3"
+        assert server.requests[1].target == "/api/v1/search?q=a&k=5&source=s%2F1&source=%C3%BC%26k%3D9"
 
 
 @pytest.mark.parametrize(
@@ -419,7 +421,9 @@ async def test_every_verb_against_the_stand_in_over_a_real_socket(tmp_path: Path
             assert (await client.get_source(job.source_id)).object_count == 1
             (hit,) = (await client.search("do otters sleep?", k=3)).hits
             assert (hit.source_id, hit.title, hit.text) == (job.source_id, "Otters", "Otters hold hands while they sleep.")
-            assert ((await client.stats()).sources, (await client.stats()).queries_served) == (1, 1)
+            assert (await client.search("do otters sleep?", sources=["another"])).hits == []
+            assert (await client.search("do otters sleep?", sources=["another", job.source_id])).hits == [hit]
+            assert ((await client.stats()).sources, (await client.stats()).queries_served) == (1, 3)
             first = await client.delete_source(job.source_id, idempotency_key="k")
             assert await client.delete_source(job.source_id, idempotency_key="k") == first
             with pytest.raises(NotFound):

@@ -52,6 +52,14 @@ def test_k_bounds_the_answer_and_no_word_finds_nothing(library: Library) -> None
     assert library.search("", 5) == library.search("?!", 5) == library.search("otters", 5) == []
 
 
+def test_a_search_can_be_limited_to_sources(library: Library) -> None:
+    both = {hit.source_id for hit in library.search("stream stop", 5)}
+    assert both == {"streams", "stop"}
+    assert {hit.source_id for hit in library.search("stream stop", 5, ["stop"])} == {"stop"}
+    assert {hit.source_id for hit in library.search("stream stop", 5, ["stop", "streams", "stop"])} == both
+    assert library.search("stream stop", 5, ["no such source", "'); DROP TABLE sources; --"]) == []
+
+
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.text(max_size=300)
