@@ -1,7 +1,7 @@
 /** The conversation: its rows, what is going on right now, and what went wrong. */
 
 import { useEffect, type ReactNode } from "react";
-import type { SessionView } from "../session/threadSession";
+import type { SessionView } from "../session/screen";
 import { ArrowDownIcon } from "../ui/icons";
 import { AssistantMessage, StoppedMark } from "./AssistantMessage";
 import { ErrorCard } from "./ErrorCard";
@@ -30,7 +30,8 @@ export function MessageList({ view, welcome, signedIn, onRetry, onDismiss }: Mes
     if (lastUser !== undefined) toEnd();
   }, [lastUser, toEnd]);
 
-  const empty = rows.length === 0 && failure === undefined;
+  // A conversation that could not be loaded is not an empty one, whoever tells the failure.
+  const empty = rows.length === 0 && view.failure === undefined;
   const activity = activityOf(view);
   return (
     <div className={styles.frame}>

@@ -1,32 +1,19 @@
 /**
- * One conversation on this page: what it shows, and what it does when people and networks interfere.
+ * One conversation on this page: what it does when people and networks interfere.
  *
- * It drives CopilotKit's core (run, connect, stop) for one thread with an agent of its own, so that nothing of one
- * thread can reach another. It knows how a stream may end (finished, failed, refused, cut) and what follows from
- * each: a cut is never the person's problem while re-attaching works. It renders nothing; `view` is what is shown,
- * renewed at most once per frame.
+ * It knows what follows from each way a stream may end (finished, failed, refused, cut): a cut is never the
+ * person's problem while re-attaching works. The stream itself is `agentStream.ts`, what is shown `screen.ts`.
  */
 
-import type { AgentSubscriber, HttpAgent } from "@ag-ui/client";
 import type { CopilotKitCoreReact } from "@copilotkit/react-core/v2/headless";
-import { failureOfRunError, failureOfThrown, isAway, type Failure } from "../errors/failure";
-import { Store } from "../ui/store";
+import { failureOfThrown, isAway, type Failure } from "../errors/failure";
+import type { Store } from "../ui/store";
+import { AgentStream, type Outcome } from "./agentStream";
 import { delayOf, type Backoff } from "./backoff";
-import { readProgress, type Progress } from "./progress";
-import { quietEnd } from "./quietEnd";
-import { buildRows, openAnswer, weightOf, type Row } from "./rows";
-
-export type Phase = "loading" | "idle" | "running" | "reconnecting" | "stopping";
-
-export interface SessionView {
-  readonly phase: Phase;
-  readonly rows: readonly Row[];
-  readonly failure: Failure | undefined;
-  /** What the server says it is doing, by tool call id, or "" for the run as a whole. */
-  readonly progress: ReadonlyMap<string, Progress>;
-  /** Stopped before the answer began: there is no message that could carry the mark. */
-  readonly stoppedEmpty: boolean;
-}
+import { readProgress } from "./progress";
+import { openAnswer } from "./rows";
+import { Screen, type Outgoing, type SessionView } from "./screen";
+import { Pause, whileHolds } from "./waiting";
 
 export interface SessionDeps {
   readonly core: CopilotKitCoreReact;
@@ -49,30 +36,13 @@ export interface SessionDeps {
   readonly reconnect?: Backoff;
 }
 
-/** How a stream ended. `superseded`: something newer took its place, and its end means nothing any more. */
-type Outcome =
-  | { readonly type: "finished" | "superseded" }
-  | { readonly type: "failed" | "refused" | "cut"; readonly failure: Failure; readonly progressed: boolean };
-
-/** What the current stream has shown so far. */
-interface Watch {
-  progressed: boolean;
-  end: "finished" | Failure | undefined;
-  error: unknown;
-}
-
-interface Outgoing {
-  readonly id: string;
-  readonly text: string;
-}
-
 const RECONNECT = { firstMs: 400, maxMs: 6_000 };
 /** About 40 s of trying; after that the person is told, and the health watch takes over. */
 const RECONNECT_TRIES = 10;
+/** A conversation that does not load is told sooner: nothing is on the screen yet. */
+const LOAD_TRIES = 2;
 /** After so many tries in vain the page asks whether the server is there at all. */
 const TRIES_UNTIL_TOLD = 3;
-/** A replay may take this long to catch up with what is on the screen before the screen follows it. */
-const CATCH_UP_MS = 600;
 /** A stopped stream that has not ended by then is left: the server has the stop on record. */
 const STOP_PATIENCE_MS = 4_000;
 const STOP_AGAIN_MS = 150;
@@ -84,39 +54,42 @@ const BUSY_AFTER_STOP_MS = 350;
 export class ThreadSession {
   readonly view: Store<SessionView>;
   readonly agentId: string;
-  #agent: HttpAgent | undefined;
-  #release: (() => void) | undefined;
-  #ticket = 0;
-  #streaming: Promise<void> = Promise.resolve();
-  #watch: Watch = { progressed: false, end: undefined, error: undefined };
-  #outgoing: Outgoing | undefined;
+  readonly #screen: Screen;
+  readonly #stream: AgentStream;
   /** The last message of the person that has no whole answer yet: what Retry sends. */
   #unanswered: Outgoing | undefined;
   #known: boolean;
-  #seenRunId: string | undefined;
-  readonly #stopped = new Set<string>();
-  /** The message that carries the mark of the latest stop, while it may still move. */
-  #marked: string | undefined;
   #stopAsked: Promise<void> | undefined;
-  #stopRequest: Promise<boolean> | undefined;
   /** The run on the screen was stopped, here or elsewhere. */
   #cut = false;
   /** A stop was asked for, and the next run may find its thread still busy for a moment. */
   #stopLately = false;
-  #hold: { readonly weight: number; until: number | undefined } | undefined;
-  #framePending = false;
-  #nudge: (() => void) | undefined;
+  readonly #pause = new Pause();
 
   constructor(private readonly deps: SessionDeps) {
     this.agentId = `thread:${deps.threadId}`;
     this.#known = deps.known;
-    this.view = new Store<SessionView>({
-      phase: deps.known ? "loading" : "idle",
-      rows: [],
-      failure: undefined,
-      progress: new Map(),
-      stoppedEmpty: false,
+    this.#stream = new AgentStream({
+      ...deps,
+      agentId: this.agentId,
+      on: {
+        changed: () => {
+          this.#screen.follow();
+        },
+        snapshot: () => {
+          this.#screen.replaying();
+          this.#screen.follow();
+        },
+        live: () => {
+          this.#live();
+        },
+        custom: (name, value) => {
+          this.#custom(name, value);
+        },
+      },
     });
+    this.#screen = new Screen({ messages: () => this.#stream.agent?.messages, nextFrame: deps.nextFrame }, deps.known ? "loading" : "idle");
+    this.view = this.#screen.view;
   }
 
   /** Whether the server may know this thread by now. */
@@ -126,49 +99,24 @@ export class ThreadSession {
 
   /** What RUN_STARTED called the newest run that this page has seen. */
   get seenRunId(): string | undefined {
-    return this.#seenRunId;
-  }
-
-  get #phase(): Phase {
-    return this.view.get().phase;
+    return this.#stream.seenRunId;
   }
 
   /** Take an agent from the core and load the thread. `dispose` undoes it; both may be repeated. */
   start(): void {
-    const { agent, unregister } = this.deps.core.registerProxiedAgent({
-      agentId: this.agentId,
-      runtimeAgentId: this.deps.runtimeAgentId,
-    });
-    agent.threadId = this.deps.threadId;
-    // CopilotKit's own stop request is fire-and-forget; ours tells whether the server heard it.
-    agent.abortRun = () => {
-      this.#stopRequest = this.deps.postStop();
-    };
-    const { fetch } = agent;
-    agent.fetch = async (...request) => quietEnd(await fetch(...request));
-    const subscription = agent.subscribe(this.#subscriber());
-    this.#agent = agent;
-    this.#release = () => {
-      subscription.unsubscribe();
-      unregister();
-    };
+    this.#stream.open();
     if (this.#known) this.#go(this.#open());
   }
 
   /** Let go of the stream (the run goes on at the server) and of the agent. */
   dispose(): void {
-    this.#ticket++;
-    this.#nudge?.();
-    this.#release?.();
-    this.#release = undefined;
-    const agent = this.#agent;
-    this.#agent = undefined;
-    if (agent !== undefined) this.#go(letGo(agent));
+    this.#pause.nudge();
+    this.#go(this.#stream.close());
   }
 
   /** Send a message. False when this is not the moment: the text stays with the caller. */
   send(text: string): boolean {
-    if (this.#phase !== "idle" && this.#phase !== "stopping") return false;
+    if (this.#screen.phase !== "idle" && this.#screen.phase !== "stopping") return false;
     if (text.trim() === "") return false;
     this.#go(this.#send({ id: this.deps.newId(), text }));
     return true;
@@ -176,43 +124,41 @@ export class ThreadSession {
 
   /** Stop the answer that is being written. The view says so at once; the server is asked. */
   stop(): void {
-    if (this.#phase !== "running" && this.#phase !== "reconnecting") return;
-    const answer = openAnswer(this.view.get().rows);
-    this.#mark(answer);
+    if (this.#screen.phase !== "running" && this.#screen.phase !== "reconnecting") return;
     this.#cut = true;
     this.#stopLately = true;
-    this.#show({ phase: "stopping", failure: undefined, stoppedEmpty: answer === undefined });
+    this.#screen.show({ phase: "stopping", failure: undefined });
+    this.#screen.markStopped();
     this.#stopAsked = this.#stop();
     this.#go(this.#stopAsked);
   }
 
   /** Try again what failed: send the message again, or look at the thread again. */
   retry(): void {
-    if (this.#phase !== "idle") return;
-    this.#go(this.#resume());
+    if (this.#screen.phase === "idle") this.#go(this.#resume());
   }
 
   /** The server is back, or the person signed in again: go on where a failure of that kind left off. */
   recovered(): void {
-    const { failure } = this.view.get();
-    this.#nudge?.();
-    if (this.#phase !== "idle" || failure === undefined) return;
+    const { failure, phase } = this.view.get();
+    this.#pause.nudge();
+    if (phase !== "idle" || failure === undefined) return;
     if (isAway(failure) || failure.code === "unauthorized") this.#go(this.#resume());
   }
 
   /** Look at the thread again: a run was started elsewhere, or one has come and gone. */
   attach(): void {
-    if (this.#phase === "idle") this.#go(this.#attach());
+    if (this.#screen.phase === "idle") this.#go(this.#attach());
   }
 
   dismissFailure(): void {
-    this.#show({ failure: undefined });
+    this.#screen.show({ failure: undefined });
   }
 
   // what the verbs above do ---------------------------------------------------------------------------
 
   async #open(): Promise<void> {
-    this.#show({ phase: "loading", failure: undefined });
+    this.#screen.show({ phase: "loading", failure: undefined });
     await this.#reattach(undefined, "loading");
   }
 
@@ -224,11 +170,11 @@ export class ThreadSession {
     }
     const unsent = this.#unanswered;
     const outcome = await this.#connect();
-    if (outcome.type === "finished" && unsent !== undefined && !this.#has(unsent.id)) {
+    if (outcome.type === "finished" && unsent !== undefined && !this.#stream.has(unsent.id)) {
       // What failed to go out stays on the screen with its failure, below what came from elsewhere.
-      this.#outgoing = unsent;
-      this.#hold = undefined;
-      this.#show({ phase: "idle", failure });
+      this.#screen.outgoing = unsent;
+      this.#screen.release();
+      this.#screen.show({ phase: "idle", failure });
     } else {
       if (outcome.type === "finished") this.dismissFailure();
       await this.#conclude(outcome, undefined);
@@ -236,80 +182,76 @@ export class ThreadSession {
   }
 
   async #send(message: Outgoing): Promise<void> {
-    this.#outgoing = message;
+    this.#screen.outgoing = message;
     this.#unanswered = message;
     this.#known = true;
     const stopping = this.#stopAsked;
-    const ticket = ++this.#ticket;
-    this.#show({ phase: "running", failure: undefined, stoppedEmpty: false, progress: new Map() });
+    const ticket = this.#stream.supersede();
+    this.#screen.show({ phase: "running", failure: undefined, stoppedEmpty: false, progress: new Map() });
     if (stopping !== undefined) {
       // A run that overtakes its own stop would be refused as busy; and the stopped answer may still get its last words.
       await stopping;
-      await Promise.race([this.#streaming, this.#pause(LAST_WORDS_MS)]);
+      await Promise.race([this.#stream.reading, this.#pause.for(LAST_WORDS_MS)]);
     }
-    if (ticket !== this.#ticket) return;
-    await this.#run(message);
+    if (ticket === this.#stream.ticket) await this.#run(message);
   }
 
   async #run(message: Outgoing, tries = 0): Promise<void> {
     this.#cut = false;
-    this.#marked = undefined;
-    const outcome = await this.#stream(async (agent) => {
+    this.#screen.settleMark();
+    const outcome = await this.#stream.read(async (agent) => {
       const place = agent.messages.findIndex(({ id }) => id === message.id);
       if (place === -1) agent.addMessage({ id: message.id, role: "user", content: message.text });
       else agent.setMessages(agent.messages.slice(0, place + 1));
-      this.#outgoing = undefined;
+      this.#screen.outgoing = undefined;
       // A message while cards are open withdraws them; the client refuses to send it without saying so.
       const resume = agent.pendingInterrupts.map(({ id }) => ({ interruptId: id, status: "cancelled" as const }));
       this.deps.onRunChange();
       await this.deps.core.runAgent({ agent, ...(resume.length > 0 ? { resume } : {}) });
     });
+    if (outcome.type === "superseded") return;
     const busy = "failure" in outcome && outcome.failure.code === "thread_busy";
     if (busy && this.#stopLately && tries < BUSY_AFTER_STOP_TRIES) {
-      const ticket = this.#ticket;
-      await this.#pause(BUSY_AFTER_STOP_MS);
-      if (ticket === this.#ticket) await this.#run(message, tries + 1);
+      const { ticket } = this.#stream;
+      await this.#pause.for(BUSY_AFTER_STOP_MS);
+      if (ticket === this.#stream.ticket) await this.#run(message, tries + 1);
       return;
     }
-    if (outcome.type !== "superseded") this.#stopLately = false;
+    this.#stopLately = false;
     await this.#conclude(outcome, message);
   }
 
   async #stop(): Promise<void> {
-    const ticket = this.#ticket;
-    const agent = this.#agent;
-    if (agent === undefined) return;
-    this.#nudge?.();
+    const { ticket } = this.#stream;
+    const mine = (): boolean => ticket === this.#stream.ticket && this.#screen.phase === "stopping";
+    this.#pause.nudge();
     this.deps.beforeRequest();
     try {
-      await this.#askToStop(agent, ticket);
+      await this.#askToStop(mine);
     } catch (error) {
-      if (ticket !== this.#ticket || this.#phase !== "stopping") return; // It ended by itself: nothing is left to stop.
-      this.#mark(undefined);
+      if (!mine()) return; // It ended by itself: nothing is left to stop.
+      this.#screen.unmark();
       this.#cut = false;
       this.#stopLately = false;
       const failure = failureOfThrown(error);
       this.deps.onFailure(failure);
       const shown: Failure = failure.code === "unauthorized" ? failure : { code: "stop_failed" };
-      this.#show({ phase: "running", failure: shown, stoppedEmpty: false });
+      this.#screen.show({ phase: "running", failure: shown, stoppedEmpty: false });
       return;
     }
-    await this.#untilPhaseLeaves("stopping", STOP_PATIENCE_MS);
-    if (ticket === this.#ticket && this.#phase === "stopping") {
-      this.#ticket++;
-      await letGo(agent);
-      this.#settle();
-    }
+    await whileHolds(this.view, mine, STOP_PATIENCE_MS);
+    if (!mine()) return;
+    await this.#stream.leave();
+    this.#settle();
   }
 
   /** Until the server has it: a stop may overtake the run that it means, and then nothing runs yet. */
-  async #askToStop(agent: HttpAgent, ticket: number): Promise<void> {
+  async #askToStop(mine: () => boolean): Promise<void> {
     const until = performance.now() + STOP_PATIENCE_MS;
-    this.deps.core.stopAgent({ agent });
-    let request = this.#stopRequest;
-    while (!(await request) && ticket === this.#ticket && this.#phase === "stopping" && performance.now() < until) {
-      await this.#pause(STOP_AGAIN_MS);
-      request = this.deps.postStop();
+    let stopped = await this.#stream.stop();
+    while (!stopped && mine() && performance.now() < until) {
+      await this.#pause.for(STOP_AGAIN_MS);
+      stopped = await this.deps.postStop();
     }
   }
 
@@ -321,31 +263,32 @@ export class ThreadSession {
       await this.#open();
       return;
     }
-    this.#show({ phase: "reconnecting", failure: undefined });
+    this.#screen.show({ phase: "reconnecting", failure: undefined });
     const outcome = await this.#connect();
     if (outcome.type !== "finished") {
       await this.#conclude(outcome, message);
       return;
     }
     const answerGoesOn = failure === undefined || isAway(failure) || failure.code === "unauthorized";
-    const rows = buildRows(this.#rowInput());
+    const rows = this.#screen.latest();
     const newest = rows.findLast((row) => row.kind === "user");
     const answered = openAnswer(rows) !== undefined && answerGoesOn;
     // A message that the server has is answered anew under its id, unless the conversation went on without it.
-    if (this.#has(message.id) && (answered || newest?.id !== message.id)) this.#settle();
+    if (this.#stream.has(message.id) && (answered || newest?.id !== message.id)) this.#settle();
     else await this.#send(message);
   }
 
   async #reattach(message: Outgoing | undefined, phase: "loading" | "reconnecting"): Promise<void> {
-    const ticket = ++this.#ticket;
+    const ticket = this.#stream.supersede();
+    const most = phase === "loading" ? LOAD_TRIES : RECONNECT_TRIES;
     let tries = 0;
     for (;;) {
-      if (this.#phase !== "stopping") this.#show({ phase });
-      await this.#pause(delayOf(tries, this.deps.reconnect ?? RECONNECT, Math.random()));
-      if (ticket !== this.#ticket) return;
+      if (this.#screen.phase !== "stopping") this.#screen.show({ phase });
+      await this.#pause.for(delayOf(tries, this.deps.reconnect ?? RECONNECT, Math.random()));
+      if (ticket !== this.#stream.ticket) return;
       const outcome = await this.#connect(ticket);
       if (outcome.type === "superseded") return;
-      if (outcome.type === "finished" && message !== undefined && !this.#has(message.id)) {
+      if (outcome.type === "finished" && message !== undefined && !this.#stream.has(message.id)) {
         await this.#send(message);
         return;
       }
@@ -356,11 +299,17 @@ export class ThreadSession {
       }
       tries = outcome.progressed ? 1 : tries + 1;
       if (tries === TRIES_UNTIL_TOLD) this.deps.onFailure(outcome.failure);
-      if (tries > RECONNECT_TRIES || (phase === "loading" && tries > 2)) {
+      if (tries > most) {
         this.#fail(phase === "loading" ? outcome.failure : { code: "connection_lost" });
         return;
       }
     }
+  }
+
+  /** What is on the screen stays until the replay has caught up. */
+  #connect(ticket?: number): Promise<Outcome> {
+    this.#screen.hold();
+    return this.#stream.connect(ticket);
   }
 
   async #conclude(outcome: Outcome, message: Outgoing | undefined): Promise<void> {
@@ -380,191 +329,42 @@ export class ThreadSession {
   }
 
   #settle(): void {
+    this.#screen.release();
     // Words that were on their way when the stop was clicked came after its mark.
-    if (this.#cut) this.#markStopped();
+    if (this.#cut) this.#screen.markStopped();
     this.#cut = false;
     this.#unanswered = undefined;
-    this.#outgoing = undefined;
+    this.#screen.outgoing = undefined;
     this.#stopAsked = undefined;
-    this.#hold = undefined;
-    this.#show({ phase: "idle", progress: new Map() });
+    this.#screen.show({ phase: "idle", progress: new Map() });
     this.deps.onRunChange();
   }
 
   #fail(failure: Failure): void {
-    this.#hold = undefined;
+    this.#screen.release();
     this.#stopAsked = undefined;
     this.deps.onFailure(failure);
-    this.#show({ phase: "idle", failure, progress: new Map() });
+    this.#screen.show({ phase: "idle", failure, progress: new Map() });
     this.deps.onRunChange();
   }
 
-  // streams -------------------------------------------------------------------------------------------
-
-  /** Attach to the thread as the server has it. What is on the screen stays until the replay has caught up. */
-  async #connect(ticket?: number): Promise<Outcome> {
-    return this.#stream(async (agent) => {
-      const before = structuredClone(agent.messages);
-      this.#hold = { weight: weightOf(this.view.get().rows), until: undefined };
-      const watch = this.#watch;
-      await this.deps.core.connectAgent({ agent });
-      // A connect that brought nothing must not cost what was there.
-      if (!watch.progressed && agent.messages.length < before.length) agent.setMessages(before);
-    }, ticket);
-  }
-
-  async #stream(go: (agent: HttpAgent) => Promise<void>, ticket = ++this.#ticket): Promise<Outcome> {
-    const agent = this.#agent;
-    if (agent === undefined) return { type: "superseded" };
-    await letGo(agent);
-    if (ticket !== this.#ticket) return { type: "superseded" };
-    agent.abortController = new AbortController();
-    const watch: Watch = { progressed: false, end: undefined, error: undefined };
-    this.#watch = watch;
-    this.deps.beforeRequest();
-    const streaming = go(agent).catch((error: unknown) => {
-      watch.error ??= error;
-    });
-    this.#streaming = streaming;
-    await streaming;
-    if (ticket !== this.#ticket) return { type: "superseded" };
-    return outcomeOf(watch);
-  }
-
-  #subscriber(): AgentSubscriber {
-    return {
-      onRunInitialized: () => {
-        this.#watch.end = undefined;
-        this.#schedule();
-      },
-      onRunStartedEvent: ({ event }) => {
-        this.#seenRunId = event.runId;
-        this.#watch.progressed = true;
-      },
-      onMessagesSnapshotEvent: () => {
-        if (this.#hold !== undefined) this.#hold.until ??= performance.now() + CATCH_UP_MS;
-        this.#schedule();
-      },
-      onEvent: ({ event }) => {
-        if (LIVE_EVENTS.has(event.type)) this.#live();
-      },
-      onRunFinishedEvent: () => {
-        this.#watch.end = "finished";
-      },
-      onRunErrorEvent: ({ event }) => {
-        this.#watch.end = failureOfRunError(event);
-      },
-      onRunFailed: ({ error }) => {
-        this.#watch.error = error;
-      },
-      onCustomEvent: ({ event }) => {
-        this.#custom(event.name, event.value);
-      },
-      onMessagesChanged: () => {
-        this.#schedule();
-      },
-    };
-  }
+  // what the stream says ------------------------------------------------------------------------------
 
   /** Something is being written: a look at the thread has turned into watching a run. */
   #live(): void {
-    if (this.#phase === "running" || this.#phase === "stopping") return;
-    this.#show({ phase: "running", failure: undefined, stoppedEmpty: false });
+    if (this.#screen.phase === "running" || this.#screen.phase === "stopping") return;
+    this.#screen.show({ phase: "running", failure: undefined, stoppedEmpty: false });
   }
 
   #custom(name: string, value: unknown): void {
     if (name === "middle_core.run_cancelled") {
       this.#cut = true;
-      this.#markStopped();
+      this.#screen.markStopped();
     } else if (name === "middle_core.progress") {
       const progress = readProgress(value);
       if (progress === undefined) return;
-      this.#show({ progress: new Map(this.view.get().progress).set(progress.toolCallId ?? "", progress) });
+      this.#screen.show({ progress: new Map(this.view.get().progress).set(progress.toolCallId ?? "", progress) });
     }
-  }
-
-  /** The answer that the stop cut carries the mark; where there is none, the view does. */
-  #markStopped(): void {
-    const answer = openAnswer(buildRows({ ...this.#rowInput(), outgoing: undefined }));
-    this.#mark(answer);
-    this.#show({ stoppedEmpty: answer === undefined && this.#outgoing === undefined });
-  }
-
-  /** One mark for each stop: it moves to the words that came after it. */
-  #mark(answer: string | undefined): void {
-    if (this.#marked !== undefined) this.#stopped.delete(this.#marked);
-    if (answer !== undefined) this.#stopped.add(answer);
-    this.#marked = answer;
-  }
-
-  // what is shown -------------------------------------------------------------------------------------
-
-  #rowInput(): Parameters<typeof buildRows>[0] {
-    const running = this.#phase === "running" || this.#phase === "reconnecting";
-    return { messages: this.#agent?.messages ?? [], outgoing: this.#outgoing, running, stopped: this.#stopped };
-  }
-
-  #schedule(): void {
-    if (this.#framePending) return;
-    this.#framePending = true;
-    this.deps.nextFrame(() => {
-      this.#framePending = false;
-      if (this.#agent !== undefined) this.#show({});
-    });
-  }
-
-  #show(part: Partial<SessionView>): void {
-    const before = this.view.get();
-    const next = { ...before, ...part };
-    this.view.set({ ...next, rows: this.#agent === undefined ? before.rows : this.#rows(next, before.rows) });
-  }
-
-  #rows(next: SessionView, before: readonly Row[]): readonly Row[] {
-    const running = next.phase === "running" || next.phase === "reconnecting";
-    const rows = buildRows({ ...this.#rowInput(), running }, before);
-    const hold = this.#hold;
-    if (hold === undefined) return rows;
-    if (hold.until === undefined) return before;
-    if (weightOf(rows) < hold.weight && performance.now() < hold.until) {
-      this.#schedule();
-      return before;
-    }
-    this.#hold = undefined;
-    return rows;
-  }
-
-  // small helpers -------------------------------------------------------------------------------------
-
-  #has(messageId: string): boolean {
-    return this.#agent?.messages.some(({ id }) => id === messageId) ?? false;
-  }
-
-  /** Wait, or until something makes waiting pointless. */
-  #pause(ms: number): Promise<void> {
-    if (ms <= 0) return Promise.resolve();
-    return new Promise((resolve) => {
-      const timer = setTimeout(done, ms);
-      this.#nudge = done;
-      function done(): void {
-        clearTimeout(timer);
-        resolve();
-      }
-    });
-  }
-
-  #untilPhaseLeaves(phase: Phase, withinMs: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(done, withinMs);
-      const unsubscribe = this.view.subscribe(() => {
-        if (this.#phase !== phase) done();
-      });
-      function done(): void {
-        clearTimeout(timer);
-        unsubscribe();
-        resolve();
-      }
-      if (this.#phase !== phase) done();
-    });
   }
 
   /** Run to the end in the background. What fails on the way is a failure like any other. */
@@ -573,27 +373,4 @@ export class ThreadSession {
       this.#fail(failureOfThrown(error));
     });
   }
-}
-
-/** Events that only a running run sends. */
-const LIVE_EVENTS: ReadonlySet<string> = new Set([
-  "TEXT_MESSAGE_START",
-  "TEXT_MESSAGE_CONTENT",
-  "TOOL_CALL_START",
-  "REASONING_START",
-  "STEP_STARTED",
-]);
-
-/** Leave the stream and close its connection: detaching alone leaves it open until the run ends. */
-async function letGo(agent: HttpAgent): Promise<void> {
-  agent.abortController.abort();
-  await agent.detachActiveRun();
-}
-
-function outcomeOf({ end, error, progressed }: Watch): Outcome {
-  if (end === "finished") return { type: "finished" };
-  if (end !== undefined) return { type: "failed", failure: end, progressed };
-  const failure = failureOfThrown(error);
-  const refused = failure.code !== "offline" && !progressed;
-  return { type: refused ? "refused" : "cut", failure, progressed };
 }

@@ -8,7 +8,8 @@ import { failureOfThrown, type Failure } from "../errors/failure";
 import { threadStatus } from "../threads/threadApi";
 import { useStore } from "../ui/store";
 import { isVisible, onVisibility } from "../ui/visibility";
-import { ThreadSession, type SessionView } from "./threadSession";
+import type { SessionView } from "./screen";
+import { ThreadSession } from "./threadSession";
 import { watchThread } from "./threadWatch";
 
 /** The runtime's name for the default agent of middle-core. */
