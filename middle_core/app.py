@@ -81,7 +81,7 @@ async def open_parts(settings: Settings, specs: Mapping[str, Any]) -> AsyncItera
             name: AguiSource(name, agent.graph, AgentRules(client_writable=agent.client_writable, server_tools=agent.server_tools))
             for name, agent in agents.items()
         }
-        engine = Engine(log, sources, max_event_bytes=settings.max_event_bytes)
+        engine = Engine(log, sources, max_event_bytes=settings.max_event_bytes, approval_ttl_s=settings.approval_ttl_s)
         replica = f"{socket.gethostname()}-{uuid_utils.uuid4().hex[:8]}"
         async with Supervisor(log, engine, replica=replica, beat_s=settings.beat_s, lease_s=settings.lease_s) as supervisor:
             # One replica only on SQLite: whatever still runs in the log has lost its process.

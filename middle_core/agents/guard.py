@@ -45,6 +45,11 @@ _ANY_OBJECT: Final[dict[str, Any]] = {"type": "object", "properties": {}}
 _CALL: ContextVar[Call] = ContextVar("middle_core_tool_call")
 
 
+def current_call() -> Call:
+    """The call that is being run. Raises LookupError outside of `agents.dispatch`."""
+    return _CALL.get()
+
+
 class FailRun(MiddleCoreError):
     """A tool could not do its work, and the answer makes no sense without it."""
 

@@ -66,7 +66,8 @@ class Interrupt:
     """A question as the database knows it. Times are milliseconds since the epoch.
 
     run_id: of the run that asked; answer_run_id: of the one that brought the answer. answer: as it came. answer_digest: of the
-    arguments that were approved, edits included. outcome: what is told of it, `{"ok": bool or None, "text": str}`.
+    arguments that were approved, edits included. outcome: what is told of it, `{"ok": bool or None, "text": str}`. late: whether
+    its time was over when the row was read.
     """
 
     thread_id: ThreadId
@@ -91,6 +92,7 @@ class Interrupt:
     answer_run_id: RunId | None
     outcome: Mapping[str, Any] | None
     ended_at: int | None
+    late: bool
 
     @property
     def pending(self) -> bool:

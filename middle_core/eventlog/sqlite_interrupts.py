@@ -80,7 +80,7 @@ class SqliteInterrupts:
         def work(db: sqlite3.Connection) -> Answered:
             ids = {"thread_id": claim.thread_id, "interrupt_id": answer.interrupt_id, "run_id": claim.run_id, "by": answer.by}
             known = self._there(db, claim.thread_id, answer.interrupt_id)
-            if known.pending and self._run(db, "get_interrupt", ids)[0]["late"]:
+            if known.pending and known.late:
                 self._run(db, "move_interrupt", {**ids, "status": InterruptStatus.EXPIRED, "outcome": None})
                 verdict = "expired"
             elif known.pending:
@@ -126,6 +126,8 @@ class SqliteInterrupts:
         return await self._transact(claim, work)
 
     async def expire(self) -> int:
+        if not await self._read(lambda db: self._run(db, "has_expired", {})):
+            return 0  # the usual case costs no commit
         return len(await self._write(lambda db: self._run(db, "expire_interrupts", {})))
 
     async def audit(self, thread_id: ThreadId) -> list[AnswerRecord]:
@@ -151,10 +153,10 @@ class SqliteInterrupts:
 
 
 def _interrupt(row: sqlite3.Row) -> Interrupt:
-    fields = {key: row[key] for key in row.keys() if key != "late"}  # noqa: SIM118 - a Row iterates over its values
     return Interrupt(
         **{
-            **fields,
+            **dict(row),
+            "late": bool(row["late"]),
             "status": InterruptStatus(row["status"]),
             "payload": orjson.loads(row["payload"]),
             "roles": tuple(orjson.loads(row["roles"])),

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final, cast
 
 import orjson
@@ -115,22 +116,24 @@ class AguiSource:
         """The client-visible state, without messages and internal keys."""
         return self.visible((await self.threads.read(thread_id)).snapshot.values)
 
-    async def settle(self, thread_id: ThreadId, partials: Sequence[PartialMessage], *, note: str) -> list[Event]:
+    async def settle(
+        self, thread_id: ThreadId, partials: Sequence[PartialMessage], *, note: str, outcomes: Mapping[str, str] = MappingProxyType({})
+    ) -> list[Event]:
         """Give the thread what a run has shown and its checkpoint lacks, and leave nothing pending. Idempotent.
 
-        note: how the run ended, for the texts of calls without a result ("stopped", "interrupted"). Returns these results as
-        events: a client that is not told them shows the calls as running until it loads the thread again.
+        note: how the run ended, for the texts of calls without a result ("stopped", "interrupted"). outcomes: what is known of
+        calls by other means. Returns these results as events: a client that is not told them shows the calls as running.
         """
         checkpoint = await self.threads.finalised(await self.threads.read(thread_id))
         if not checkpoint.holds_messages:
             return []
         known = {one.id for one in checkpoint.messages}
         lacking = [one for partial in partials if partial.message_id not in known for one in _from_partial(partial)]
-        results = {call.call_id: call.result for one in partials for call in one.calls if call.result is not None}
+        shown = {call.call_id: call.result for one in partials for call in one.calls if call.result is not None}
         words = "the user stopped it" if note == STOPPED else "the run was interrupted"
-        valid = completed([*checkpoint.messages, *lacking], results, why=f"This call was not completed: {words}.")
+        valid = completed([*checkpoint.messages, *lacking], {**outcomes, **shown}, why=f"This call was not completed: {words}.")
         await self.threads.write(checkpoint, valid)
-        return [told(one) for one in added_results(checkpoint.messages, valid) if one.tool_call_id not in results]
+        return [told(one) for one in added_results(checkpoint.messages, valid) if one.tool_call_id not in shown]
 
     def visible(self, values: Any) -> dict[str, Any]:
         """The keys of a state that a client may see, as JSON."""
@@ -239,8 +242,7 @@ class SourceRun:
         An edit or a regenerate drops the messages from there on, in one write. Time travel, as the SDK does it, would also
         turn back the rest of the state, but it reads every checkpoint of the thread: 12 s for an edit after 200 turns.
         """
-        withdrawn = open_interrupts(checkpoint.snapshot.tasks)
-        self._notices.extend(custom(Custom.INTERRUPT_RESOLVED, interruptId=one["id"], status="withdrawn") for one in withdrawn)
+        withdrawn = bool(open_interrupts(checkpoint.snapshot.tasks))
         threads = self._source.threads
         checkpoint = await threads.finalised(checkpoint)
         fresh = _langchain([*turn.results, *turn.messages])

@@ -28,11 +28,13 @@ _COUNTS = ("inputTokens", "outputTokens", "totalTokens", "reasoningTokens", "cac
 class Finished:
     """The graph came to its end, or stopped at open questions.
 
-    interrupts: AG-UI Interrupt objects (id, reason, ...). usage: AG-UI TokenUsage objects.
+    interrupts: AG-UI Interrupt objects (id, reason, ...). usage: AG-UI TokenUsage objects. waits: whether a person is asked
+    something, also where the browser has the question as a call of its own and the run ends plainly.
     """
 
     interrupts: Sequence[dict[str, Any]] = ()
     usage: Sequence[dict[str, Any]] | None = None
+    waits: bool = False
 
 
 @dataclass(frozen=True, slots=True)

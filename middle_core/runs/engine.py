@@ -10,19 +10,22 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Final
 
+from middle_core.approvals import APPROVALS
 from middle_core.auth.principal import CALLER, Principal
 from middle_core.errors import MiddleCoreError, RunLost, Superseded
 from middle_core.eventlog.base import Claim, Ending, EventLog, Run, RunStatus
-from middle_core.events import Custom, Event, RunId, custom
+from middle_core.events import Custom, Event, EventType, RunId, custom
 from middle_core.ledger import LEDGER, LedgerLine
 from middle_core.runs.agui_source import AguiSource, SourceRun
 from middle_core.runs.appender import Appender
+from middle_core.runs.cards import offers_cards
 from middle_core.runs.checkpoints import CLAIM
+from middle_core.runs.desk import BEGUN, CUT_OFF, Desk, LogApprovals, to_go_on
 from middle_core.runs.gate import Cancelled, End, Failed, Finished, Gate
 from middle_core.runs.partials import fold
 from middle_core.runs.request import StartRequest
@@ -32,6 +35,7 @@ logger = logging.getLogger(__name__)
 
 READ_LIMIT: Final = 1000
 FINISH_TRIES: Final = 3
+_SNAPSHOT: Final = EventType.MESSAGES_SNAPSHOT.value
 
 
 @dataclass(slots=True)
@@ -56,6 +60,30 @@ class Job:
     stop: Stop = field(default_factory=Stop)
 
 
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a stream came to its end.
+
+    last: the gate's own last events, where it ended the run itself. untouched: the graph was not run, so the thread is as it was.
+    """
+
+    end: End
+    last: Sequence[Event] = ()
+    untouched: bool = False
+
+
+class _GateEnded(Exception):
+    """The gate found what cannot be repaired, and ended the run."""
+
+    def __init__(self, ended: Ended) -> None:
+        self.ended = ended
+        super().__init__()
+
+
+Put = Callable[[Iterable[Event]], Awaitable[None]]
+"""Hands events to the gate and on to the log."""
+
+
 class LogLedger:
     """The tool ledger of one attempt: the log's, bound to the claim."""
 
@@ -76,13 +104,14 @@ class LogLedger:
 class Engine:
     """Stateless but for what it was given: one engine drives every run of this replica.
 
-    sources: agent name to the source of its events.
+    sources: agent name to the source of its events. approval_ttl_s: how long a card may wait for its answer.
     """
 
-    def __init__(self, log: EventLog, sources: Mapping[str, AguiSource], *, max_event_bytes: int) -> None:
+    def __init__(self, log: EventLog, sources: Mapping[str, AguiSource], *, max_event_bytes: int, approval_ttl_s: float) -> None:
         self._log = log
         self._sources = sources
         self._max_event_bytes = max_event_bytes
+        self._approval_ttl_s = approval_ttl_s
 
     async def drive(self, job: Job) -> None:
         """Run the attempt to its end and write that end. Returns once the terminal record is durable.
@@ -92,14 +121,16 @@ class Engine:
         CLAIM.set(job.claim)
         CALLER.set(job.principal)
         LEDGER.set(LogLedger(self._log, job.claim))
+        APPROVALS.set(LogApprovals(self._log.interrupts, job.claim))
         gate = self._gate(job.run)
+        desk = self._desk(job.claim, cards=offers_cards(job.asked.body))
         appender = Appender(self._log, job.claim)
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(appender.run(), name=f"append {job.run.run_id}")
-                end, last = await self._stream(job, gate, appender)
+                ended = await self._stream(job, desk, gate, appender)
                 await appender.drain()
-                await self._finish(job, gate, appender, end, last)
+                await self._finish(job, desk, gate, appender, ended)
                 appender.stop()
         except* Superseded:
             logger.info("run superseded", extra={"run_id": job.run.run_id, "attempt": job.claim.attempt})
@@ -111,9 +142,31 @@ class Engine:
         gate = self._gate(run)
         async for event in self._events(run.run_id):
             gate.feed(event)
+        await self._log.interrupts.close(claim, BEGUN, outcome=CUT_OFF)
         error = RunLost()
         end = Failed(code=error.code, message=error.detail, correlation_id=_correlation_id())
-        await self._log.append(claim, await self._last_events(run, gate, end), ending=ending_of(end))
+        untouched = await self._waits(run)
+        events = await self._last_events(run, self._desk(claim, cards=False), gate, Ended(end, untouched=untouched))
+        await self._log.append(claim, events, ending=ending_of(end))
+
+    async def _waits(self, run: Run) -> bool:
+        """Whether the lost run's thread stands at a question that can still be answered, or at an approved action that can
+        still go on, with nothing shown that the thread lacks. Then it is left as it is.
+        """
+        source = self._sources.get(run.agent)
+        if source is None:
+            return False
+        view = await source.view(run.thread_id)
+        rows = await self._log.interrupts.of_thread(run.thread_id)
+        open_ids = {str(one["id"]) for one in view.interrupts}
+        if not to_go_on(rows, open_ids) and not any(one.pending and one.interrupt_id in open_ids for one in rows):
+            return False
+        known = {message["id"] for message in view.messages}
+        partials = fold([event async for event in self._events(run.run_id)])
+        return all(one.message_id in known or (one.said is None and not one.text) for one in partials)
+
+    def _desk(self, claim: Claim, *, cards: bool) -> Desk:
+        return Desk(self._log.interrupts, claim, cards=cards, ttl_s=self._approval_ttl_s)
 
     def _gate(self, run: Run) -> Gate:
         return Gate(
@@ -123,40 +176,58 @@ class Engine:
             correlation_id=_correlation_id(),
         )
 
-    async def _stream(self, job: Job, gate: Gate, appender: Appender) -> tuple[End, Sequence[Event]]:
-        """Everything from the agent, through the gate, to the appender. Every way it can end becomes an `End`.
+    async def _stream(self, job: Job, desk: Desk, gate: Gate, appender: Appender) -> Ended:
+        """Everything from the agent, through the gate, to the appender. Every way it can end becomes an `Ended`."""
+        opened: list[SourceRun] = []
 
-        Where the gate itself ended the run, its last events come along; they are for `_finish`.
-        """
-        source_run: SourceRun | None = None
+        async def put(events: Iterable[Event]) -> None:
+            for event in events:
+                legal = gate.feed(event)
+                if gate.end is not None:
+                    raise _GateEnded(Ended(gate.end, legal))
+                await appender.put(legal)
+
         try:
-            source = self._sources[job.run.agent]
-            turn = rebuild(job.asked.body, await source.view(job.run.thread_id), source.rules)
-            # Past the gate: it is ours, it is plain JSON, and the gate would leave out a person's large message.
-            await appender.put([custom(Custom.TURN, messages=list(turn.messages))])
-            source_run = source.open(turn, thread_id=job.run.thread_id, run_id=job.run.run_id)
-            async with aclosing(source_run.events()) as events:
-                async for event in events:
-                    legal = gate.feed(event)
-                    if gate.end is not None:
-                        return gate.end, legal
-                    await appender.put(legal)
-        except asyncio.CancelledError:
-            end = self._cancelled(job)
-            legal = [legal for event in (source_run.leftovers() if source_run is not None else ()) for legal in gate.feed(event)]
-            if gate.end is not None:
-                return gate.end, legal
-            await appender.put(legal)
-            return end, ()
+            try:
+                return await self._play(job, desk, appender, put, opened)
+            except asyncio.CancelledError:
+                end = self._cancelled(job)
+                await put(event for run in opened for event in run.leftovers())
+                return Ended(end)
+        except _GateEnded as gated:
+            return gated.ended
         except MiddleCoreError as error:
             logger.warning("run failed", extra={"run_id": job.run.run_id, "code": error.code}, exc_info=error)
-            return Failed(error.code, error.detail, _correlation_id(), error.retry_after), ()
+            return Ended(Failed(error.code, error.detail, _correlation_id(), error.retry_after), untouched=not opened)
         except Exception as error:
             # Whatever a team's graph raises ends this run, and only this run.
             correlation_id = _correlation_id()
             logger.exception("run failed", extra={"run_id": job.run.run_id, "correlation_id": correlation_id}, exc_info=error)
-            return Failed(MiddleCoreError.code, MiddleCoreError().detail, correlation_id), ()
-        return Finished(interrupts=source_run.interrupts, usage=source_run.usage), ()
+            return Ended(Failed(MiddleCoreError.code, MiddleCoreError().detail, correlation_id), untouched=not opened)
+
+    async def _play(self, job: Job, desk: Desk, appender: Appender, put: Put, opened: list[SourceRun]) -> Ended:
+        """The run as it should go: take the answers, run the graph, write down what it asks. opened: gets the source's run."""
+        if job.asked.intent == "withdraw":
+            return Ended(Cancelled(by="user", reason="withdrawn by the user"))
+        source = self._sources[job.run.agent]
+        view = await source.view(job.run.thread_id)
+        taken = await desk.take(job.asked.body, rebuild(job.asked.body, view, source.rules), view, job.principal)
+        # Past the gate: it is ours, it is plain JSON, and the gate would leave out a person's large message.
+        await appender.put([custom(Custom.TURN, messages=list(taken.turn.messages))])
+        await put(taken.events)
+        if taken.over:
+            await put(await desk.notice(taken, view))
+            asked = await desk.ask(view.interrupts)
+            await put(asked.events)
+            return Ended(Finished(interrupts=asked.interrupts, waits=asked.waits))
+        source_run = source.open(taken.turn, thread_id=job.run.thread_id, run_id=job.run.run_id)
+        opened.append(source_run)
+        async with aclosing(source_run.events()) as events:
+            async for event in events:
+                await put([await desk.woven(event) if event["type"] == _SNAPSHOT else event])
+        asked = await desk.ask(source_run.interrupts)
+        await put(asked.events)
+        return Ended(Finished(interrupts=asked.interrupts, usage=source_run.usage, waits=asked.waits))
 
     def _cancelled(self, job: Job) -> End:
         """What the cancellation of the run's task means. Re-raises it where the task must simply go away."""
@@ -172,24 +243,23 @@ class Engine:
             return Failed(code=error.code, message=error.detail, correlation_id=_correlation_id())
         return Cancelled(by=job.stop.by, reason=job.stop.reason)
 
-    async def _finish(self, job: Job, gate: Gate, appender: Appender, end: End, last: Sequence[Event]) -> None:
+    async def _finish(self, job: Job, desk: Desk, gate: Gate, appender: Appender, ended: Ended) -> None:
         """Settle the thread, then append the last events with the run's new state."""
         if gate.repairs or gate.fault:
             logger.info(
                 "the gate repaired the stream", extra={"run_id": job.run.run_id, "repairs": dict(gate.repairs), "fault": gate.fault}
             )
-        events = [*last, *await self._last_events(job.run, gate, end)]
-        await appender.finish(events, ending_of(end))
+        await appender.finish(await self._last_events(job.run, desk, gate, ended), ending_of(ended.end))
 
-    async def _last_events(self, run: Run, gate: Gate, end: End) -> list[Event]:
+    async def _last_events(self, run: Run, desk: Desk, gate: Gate, ended: Ended) -> list[Event]:
         """Settle the thread of a run that did not come to its own end; the results that this gave, the closers, the terminal event."""
         results: Sequence[Event] = ()
-        if not isinstance(end, Finished):
-            results = await self._settle(run, note="stopped" if isinstance(end, Cancelled) else "interrupted")
-        return [*(legal for event in results for legal in gate.feed(event)), *gate.close(end)]
+        if not isinstance(ended.end, Finished) and not ended.untouched:
+            results = await self._settle(run, desk, note="stopped" if isinstance(ended.end, Cancelled) else "interrupted")
+        return [*ended.last, *(legal for event in results for legal in gate.feed(event)), *gate.close(ended.end)]
 
-    async def _settle(self, run: Run, *, note: str) -> Sequence[Event]:
-        """Give the thread what its log shows and its checkpoint lacks; the results of calls that this had to answer.
+    async def _settle(self, run: Run, desk: Desk, *, note: str) -> Sequence[Event]:
+        """Close the thread's questions, and give it what its log shows and its checkpoint lacks; what the client is to be told of it.
 
         A failure here must not keep the thread busy: the text is in the log all the same.
         """
@@ -200,8 +270,9 @@ class Engine:
             )
             return ()
         try:
+            told = await desk.give_up()
             partials = fold([event async for event in self._events(run.run_id)])
-            return await source.settle(run.thread_id, partials, note=note)
+            return told + await source.settle(run.thread_id, partials, note=note, outcomes=await desk.outcomes())
         except Superseded:
             raise
         except Exception as error:
@@ -221,7 +292,7 @@ def ending_of(end: End) -> Ending:
     match end:
         case Finished():
             usage: Sequence[dict[str, object]] | None = end.usage
-            return Ending(RunStatus.INTERRUPTED if end.interrupts else RunStatus.FINISHED, usage=usage)
+            return Ending(RunStatus.INTERRUPTED if end.interrupts or end.waits else RunStatus.FINISHED, usage=usage)
         case Cancelled():
             return Ending(RunStatus.CANCELLED)
         case Failed():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import uuid
 from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
 
@@ -19,6 +20,7 @@ from middle_core.events import ClientRunId, ClientThreadId
 
 MultitaskStrategy = Literal["reject", "interrupt"]
 OnDisconnect = Literal["continue", "cancel"]
+Intent = Literal["turn", "go_on", "withdraw"]
 
 TITLE_CHARS: Final = 80
 _KEY: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@~-]{0,127}\Z")
@@ -31,6 +33,8 @@ class StartRequest:
     continues: the input answers something (a resume, or the result of a client tool). The protocol then reuses the runId
     on purpose, and the run has the one before as its parent.
     title: what the thread is called if it has no title yet; empty where the input holds no words.
+    intent: turn, or what the server itself does on an idle thread: go_on with an approved action that a crash cut off, or
+    withdraw what is asked in it.
     """
 
     thread_id: ClientThreadId
@@ -42,6 +46,25 @@ class StartRequest:
     multitask_strategy: MultitaskStrategy
     on_disconnect: OnDisconnect
     title: str
+    intent: Intent = "turn"
+
+
+def own_request(body: RunAgentInput, *, intent: Intent) -> StartRequest:
+    """A run that the server starts itself in the body's thread. Of the body its page's tools and readables count."""
+    run_id = f"{intent}-{uuid.uuid4()}"
+    quiet = body.model_copy(update={"run_id": run_id, "messages": [], "resume": None, "forwarded_props": {}})
+    return StartRequest(
+        thread_id=ClientThreadId(check_id("threadId", body.thread_id)),
+        run_id=ClientRunId(run_id),
+        body=quiet,
+        digest=run_id,
+        idempotency_key=None,
+        continues=True,
+        multitask_strategy="reject",
+        on_disconnect="continue",
+        title="",
+        intent=intent,
+    )
 
 
 def start_request(

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import uuid_utils
+from ag_ui.core import RunAgentInput
 
 from middle_core.auth import access
 from middle_core.auth.principal import Principal
@@ -20,12 +21,15 @@ from middle_core.errors import Draining, InvalidRequest, NotFound, ThreadBusy
 from middle_core.eventlog.base import EventLog, Existing, NewRun, NewThread, Run, Started, Thread
 from middle_core.eventlog.cursor import check_cursor, parse_cursor
 from middle_core.eventlog.follow import follow
+from middle_core.eventlog.interrupts import CLAIMABLE, Interrupt
 from middle_core.events import ClientThreadId, Custom, Event, EventType, Record, RunId, ThreadId
 from middle_core.runs.agui_source import AguiSource
+from middle_core.runs.cards import interrupt, offers_cards, weave
+from middle_core.runs.desk import answered_ids, to_go_on
 from middle_core.runs.engine import Job
 from middle_core.runs.gate import opening
 from middle_core.runs.partials import fold
-from middle_core.runs.request import StartRequest
+from middle_core.runs.request import StartRequest, own_request
 from middle_core.runs.supervisor import Supervisor
 
 PAGE: Final = 1000
@@ -100,7 +104,10 @@ class RunService:
             try:
                 return await self._create(principal, agent, asked)
             except ThreadBusy:
-                await self._wait_for_stop(principal, asked, deadline)
+                same = await self._wait_for_stop(principal, asked, deadline)
+            if same is not None:
+                self._refresh(principal, same)
+                return same
 
     async def _create(self, principal: Principal, agent: str, asked: StartRequest) -> Run:
         run_id = RunId(str(uuid_utils.uuid7()))
@@ -141,17 +148,32 @@ class RunService:
         grace_s = self._disconnect_grace_s if asked.on_disconnect == "cancel" else None
         self._supervisor.start(Job(made.run, made.claim, asked, principal), grace_s=grace_s)
 
-    async def _wait_for_stop(self, principal: Principal, asked: StartRequest, deadline: float) -> None:
-        """Wait until the run that holds the thread has ended, if it is being stopped; else raise ThreadBusy."""
+    async def _wait_for_stop(self, principal: Principal, asked: StartRequest, deadline: float) -> Run | None:
+        """Wait until the run that holds the thread has ended, if it is being stopped; else raise ThreadBusy.
+
+        Of two answers to the same questions at the same moment the second gets the first one's run, which is returned.
+        """
         thread = await self._log.get_thread(principal.owner, asked.thread_id)
         active = None if thread is None else await self._log.active_run(thread.thread_id)
-        if active is None:
-            return
+        if thread is None or active is None:
+            return None
         if active.cancel_requested_at is None:
+            if asked.continues and (meant := await self._meant(thread.thread_id, asked)):
+                if all(row.answer_run_id == active.run_id for row in meant):
+                    return active
+                if any(row.pending for row in meant) and asyncio.get_running_loop().time() < deadline:
+                    await self._log.changed(active.run_id, after=active.last_seq, within_s=1.0)
+                    return None
             if asked.multitask_strategy != "interrupt":
                 raise ThreadBusy
             await self._stop(active, "a new message came")
         await self._until_over(active, deadline)
+        return None
+
+    async def _meant(self, thread_id: ThreadId, asked: StartRequest) -> list[Interrupt]:
+        """The thread's questions that the request answers."""
+        ids = set(answered_ids(asked.body))
+        return [row for row in await self._log.interrupts.of_thread(thread_id) if row.interrupt_id in ids]
 
     async def _until_over(self, run: Run, deadline: float) -> None:
         """Wait for a run that is being stopped. Raises ThreadBusy at the deadline (the loop's time)."""
@@ -179,25 +201,35 @@ class RunService:
             async for batch in batches:
                 yield batch
 
-    async def connect(self, principal: Principal, thread_id: ClientThreadId, agent: str) -> Connection:
-        """What a client that opens a thread has to see: the thread as it is, then the active run, live."""
+    async def connect(self, principal: Principal, thread_id: ClientThreadId, agent: str, body: RunAgentInput) -> Connection:
+        """What a client that opens a thread has to see: the thread as it is with its open questions, then the active run, live.
+
+        An approved action that a crash cut off goes on now, with the token that this request brought.
+        """
         thread = await self._log.get_thread(principal.owner, thread_id)
         source = self._sources.get(thread.agent if thread else agent)
         if source is None:
             raise NotFound(f"There is no agent called {agent[:64]!r} here.")
         if thread is None:
             return Connection(run=None, after=0, before=_snapshot(thread_id, f"connect-{thread_id}", []), end=_plain_end(thread_id))
+        cards = offers_cards(body)
         active = await self._log.active_run(thread.thread_id)
         if active is None:
             view = await source.view(thread.thread_id)
-            last = await self._log.last_run(thread.thread_id)
-            run_id = last.client_run_id if last is not None else f"connect-{thread_id}"
-            before = _snapshot(thread_id, run_id, view.messages, await source.state(thread.thread_id))
-            return Connection(run=None, after=0, before=before, end=_plain_end(thread_id, run_id, view.interrupts))
+            rows = await self._log.interrupts.of_thread(thread.thread_id)
+            open_ids = {str(one["id"]) for one in view.interrupts}
+            if not to_go_on(rows, open_ids):
+                last = await self._log.last_run(thread.thread_id)
+                run_id = last.client_run_id if last is not None else f"connect-{thread_id}"
+                before = _snapshot(thread_id, run_id, weave(view.messages, rows, cards=cards), await source.state(thread.thread_id))
+                waiting = [row for row in rows if row.pending and not row.late and row.interrupt_id in open_ids]
+                asked = [interrupt(row) for row in waiting if not (cards and row.kind == "approval")]
+                return Connection(run=None, after=0, before=before, end=_plain_end(thread_id, run_id, asked))
+            active = await self.start(principal, thread.agent, own_request(body, intent="go_on"))
         self._refresh(principal, active)
-        return await self._connect_busy(thread, active, source)
+        return await self._connect_busy(thread, active, source, cards=cards)
 
-    async def _connect_busy(self, thread: Thread, run: Run, source: AguiSource) -> Connection:
+    async def _connect_busy(self, thread: Thread, run: Run, source: AguiSource, *, cards: bool) -> Connection:
         """The thread as it was before this run, with the messages that the run took in; its records follow."""
         taken = await self._turn_messages(run)
         made = {message["id"] for message in taken}
@@ -206,6 +238,8 @@ class RunService:
         made.update(event["messageId"] for event in events if event["type"] == EventType.TOOL_CALL_RESULT)
         view = await source.view(thread.thread_id)
         messages = [message for message in view.messages if message["id"] not in made] + list(taken)
+        rows = [row for row in await self._log.interrupts.of_thread(thread.thread_id) if row.run_id != run.run_id]
+        messages = weave(messages, rows, cards=cards)
         before = _snapshot(thread.client_thread_id, run.client_run_id, messages, await source.state(thread.thread_id))
         # The opening record is RUN_STARTED, which the synthetic one stands for.
         return Connection(run=run, after=1, before=before, end=[])
@@ -233,14 +267,29 @@ class RunService:
 
     # stopping --------------------------------------------------------------------------------------
     async def stop(self, principal: Principal, thread_id: ClientThreadId, run_id: str | None) -> bool:
-        """Stop the thread's active run (or the named one, by either id). False if nothing was running."""
+        """Stop the thread's active run (or the named one, by either id), or withdraw what is asked in it. False if there is neither."""
         thread = await self._log.get_thread(principal.owner, thread_id)
         if thread is None:
             return False
         active = await self._log.active_run(thread.thread_id)
+        if active is None and await self._withdraw(principal, thread):
+            return True
         if active is None or (run_id is not None and run_id not in {active.run_id, active.client_run_id}):
             return False
         return await self._supervisor.shielded(self._stop(active, "stopped by the user"))
+
+    async def _withdraw(self, principal: Principal, thread: Thread) -> bool:
+        """Take back the questions that the idle thread stands at. False if it stands at none."""
+        rows = await self._log.interrupts.of_thread(thread.thread_id)
+        source = self._sources.get(thread.agent)
+        if source is None or not any(row.pending or row.status in CLAIMABLE for row in rows):
+            return False
+        if not (await source.view(thread.thread_id)).interrupts:
+            return False
+        body = RunAgentInput(thread_id=thread.client_thread_id, run_id="-", state={}, messages=[], tools=[], context=[], forwarded_props={})
+        run = await self.start(principal, thread.agent, own_request(body, intent="withdraw"))
+        await self._until_over(run, asyncio.get_running_loop().time() + self._stop_wait_s)
+        return True
 
     async def _stop(self, run: Run, reason: str) -> bool:
         """Durable intent first, then the task."""

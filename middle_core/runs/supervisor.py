@@ -170,6 +170,7 @@ class Supervisor:
 
     async def _beat(self) -> None:
         await self._end_strays()
+        await self._log.interrupts.expire()
         claims = [handle.job.claim for handle in self._handles.values()]
         if not claims:
             return

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.errors import InvalidUpdateError
 from langgraph.graph import END, START
 from langgraph.types import Overwrite, StateSnapshot, StateUpdate
 
@@ -18,6 +20,9 @@ from middle_core.errors import InvalidRequest
 from middle_core.events import ThreadId
 from middle_core.runs.graphs import Graph, joins_messages
 from middle_core.runs.repair import repair
+
+_COPY: Final = "__copy__"
+"""LangGraph's name for an update that repeats the newest checkpoint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +43,15 @@ class Threads:
 
     async def read(self, thread_id: ThreadId) -> Checkpoint:
         """The thread as it stands; an unknown one is empty."""
-        snapshot = await self._graph.aget_state(configured(thread_id))
+        config = configured(thread_id)
+        try:
+            snapshot = await self._graph.aget_state(config)
+        except InvalidUpdateError:
+            # Parallel nodes have written what does not go together, and each reading would try again to apply it: the thread
+            # could never be used again. A checkpoint that is named by its id is read without what is pending on it.
+            saver = self._graph.checkpointer
+            saved = await saver.aget_tuple(config) if isinstance(saver, BaseCheckpointSaver) else None
+            snapshot = await self._graph.aget_state(config if saved is None else saved.config)
         found = snapshot.values.get("messages", []) if isinstance(snapshot.values, Mapping) else None
         ours = "messages" in self._graph.channels and isinstance(found, list) and all(isinstance(one, BaseMessage) for one in found)
         return Checkpoint(thread_id, snapshot, stored(snapshot.values), ours)
@@ -53,7 +66,12 @@ class Threads:
         for _ in range(2):
             if not checkpoint.snapshot.tasks:
                 break
-            await self._graph.aupdate_state(configured(checkpoint.thread_id), None, as_node=END)
+            config = configured(checkpoint.thread_id)
+            try:
+                await self._graph.aupdate_state(config, None, as_node=END)
+            except InvalidUpdateError:  # see `read`; a copy of the checkpoint leaves behind what is pending on it
+                await self._graph.aupdate_state(config, None, as_node=_COPY)
+                await self._graph.aupdate_state(config, None, as_node=END)
             checkpoint = await self.read(checkpoint.thread_id)
         return checkpoint
 

@@ -18,6 +18,7 @@ from typing import Any, Final
 import orjson
 from ag_ui.core import RunAgentInput
 
+from middle_core.approvals import CARD_TOOL
 from middle_core.errors import InvalidRequest
 
 MAX_NEW_MESSAGES: Final = 32
@@ -192,8 +193,9 @@ def _tools(body: RunAgentInput, rules: AgentRules) -> Iterator[dict[str, Any]]:
     for at, one in enumerate(tools):
         if not _TOOL_NAME.match(one.name):
             raise InvalidRequest(f"tools[{at}].name: 1 to 64 letters, digits, _ and -.")
-        # A client tool that took a server tool's name would be called in its place, without its approval.
-        if one.name in rules.server_tools or one.name in taken:
+        # A client tool that took a server tool's name would be called in its place, without its approval. The card tool is
+        # the server's to call.
+        if one.name in rules.server_tools or one.name in taken or one.name == CARD_TOOL:
             continue
         taken.add(one.name)
         tool = {"name": one.name, "description": one.description, "parameters": one.parameters}

@@ -62,7 +62,7 @@ def router(  # noqa: C901 - one function per door, all small
 
     async def connect(request: Request, principal: Principal, agent: str) -> StreamingResponse:
         _, body = await body_of(request)
-        connection = await service.connect(principal, ClientThreadId(check_id("threadId", body.thread_id)), agent)
+        connection = await service.connect(principal, ClientThreadId(check_id("threadId", body.thread_id)), agent, body)
         before = [agui.synthetic(event) for event in connection.before]
         if connection.run is None:
             return streams.response(streams.synthetic([*before, *map(agui.synthetic, connection.end)]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import pkgutil
 from collections.abc import Callable, Sequence
@@ -12,19 +13,21 @@ from typing import Any
 from middle_core.events import Event
 from middle_core.runs.turn import AgentRules
 from tests.corpus import families
-from tests.corpus.browser import Browser
+from tests.corpus.browser import NEW_ONLY, Browser
 from tests.fakes.graphs import Graph
 from tests.fakes.models import ScriptedModel
 
 Body = dict[str, Any]
+Stop = Callable[[Event], bool] | asyncio.Event
+"""At the first event for which it holds, or when the graph sets it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One request. body: what the browser adds to its request; stop: the person stops the run at this event."""
+    """One request. body: what the browser adds to its request; stop: when the person stops the run."""
 
     body: Callable[[Browser], Body]
-    stop: Callable[[Event], bool] | None = None
+    stop: Stop | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,26 +100,25 @@ def all_cases() -> dict[str, Case]:
 # Turns -------------------------------------------------------------------------------------------------
 
 
-def say(content: Any, *, stop: Callable[[Event], bool] | None = None, **more: Any) -> Turn:
+def say(content: Any, *, stop: Stop | None = None, **more: Any) -> Turn:
     """A person says something; CopilotKit sends the whole history with it."""
     return Turn(lambda browser: {"messages": [*browser.messages, browser.words(content)]} | more, stop)
 
 
 def say_only(content: Any) -> Turn:
-    """A person says something in a tab that sends nothing but the new message."""
-    return Turn(lambda browser: {"messages": [browser.words(content)]})
+    """A person says something, and nothing but the new message is sent."""
+    return Turn(lambda browser: {"messages": [browser.words(content)], NEW_ONLY: True})
 
 
 def answer(*payloads: Any, first: int = 0, cancelled: bool = False, words: str = "") -> Turn:
     """A person answers the open questions in their order, from `first` on; with `words`, something is said as well."""
 
     def body(browser: Browser) -> Body:
-        asked = browser.interrupts[first : first + len(payloads)]
+        ids = [one["id"] for one in browser.interrupts[first:]]
         resume = [
-            {"interruptId": one["id"], "status": "cancelled"}
-            if cancelled
-            else {"interruptId": one["id"], "status": "resolved", "payload": payload}
-            for one, payload in zip(asked, payloads, strict=True)
+            {"interruptId": ids[at] if at < len(ids) else "not-asked", "status": "cancelled" if cancelled else "resolved"}
+            | ({} if cancelled else {"payload": payload})
+            for at, payload in enumerate(payloads)
         ]
         return {"messages": [*browser.messages, *([browser.words(words)] if words else [])], "resume": resume}
 
@@ -129,7 +131,7 @@ def results(*contents: str) -> Turn:
     def body(browser: Browser) -> Body:
         told = [
             {"id": f"r-{call_id}", "role": "tool", "toolCallId": call_id, "content": content}
-            for call_id, content in zip(browser.open_calls(), contents, strict=True)
+            for call_id, content in zip(browser.open_calls(), contents, strict=False)
         ]
         return {"messages": [*browser.messages, *told]}
 
@@ -164,8 +166,3 @@ def send(**body: Any) -> Turn:
 def text_of(part: str) -> Callable[[Event], bool]:
     """Stop at the delta that holds this text."""
     return lambda event: part in str(event.get("delta", ""))
-
-
-def type_of(name: str) -> Callable[[Event], bool]:
-    """Stop at the first event of this type."""
-    return lambda event: event["type"] == name

@@ -12,6 +12,7 @@ from tests.corpus.normal import essence, stable
 from tests.corpus.playing import Played
 
 FOLDER = Path(__file__).parent / "golden"
+MAX_TEXT = 500
 
 
 def path(case: Case) -> Path:
@@ -35,8 +36,21 @@ def made(case: Case, ours: Played, theirs: Played) -> dict[str, Any]:
 
 def difference(case: Case, ours: Played, theirs: Played) -> dict[str, Any]:
     """What the SDK told, in the aspects in which it differs from ours."""
-    mine, other = (plain(essence(stable(one), case.beside)) for one in (ours, theirs))
-    return {aspect: other[aspect] for aspect in mine if mine[aspect] != other[aspect]}
+    mine, other = (plain(essence(one, case.beside)) for one in (ours, theirs))
+    return {aspect: _shortened(other[aspect]) for aspect in mine if mine[aspect] != other[aspect]}
+
+
+def _shortened(value: Any) -> Any:
+    """A golden file is to be read."""
+    match value:
+        case str():
+            return value if len(value) <= MAX_TEXT else f"{value[:80]}... ({len(value)} characters)"
+        case list():
+            return [_shortened(one) for one in value]
+        case dict():
+            return {key: _shortened(one) for key, one in value.items()}
+        case _:
+            return value
 
 
 def plain(value: Any) -> Any:

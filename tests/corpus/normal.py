@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from middle_core.events import Event
+from middle_core.events import Custom, Event
 from tests.corpus.playing import Played
 from tests.fakes.play import json_or_text
 
@@ -17,6 +17,8 @@ _RANDOM_ID = re.compile(
     r"|(?<=-)[0-9a-f]{8}\b"  # what `runs.ids` makes an id unique with
 )
 _TIMES = frozenset({"timestamp", "startedAt", "latencyMs", "rawEvent"})
+_TOLD_BY_THE_ENGINE = frozenset({Custom.TURN.value, Custom.INTERRUPT_RESOLVED.value})
+"""What a stream over HTTP has and the source does not tell."""
 _DELTAS = {
     "TEXT_MESSAGE_CONTENT": "messageId",
     "TOOL_CALL_ARGS": "toolCallId",
@@ -24,12 +26,12 @@ _DELTAS = {
 }
 
 
-def stable(played: Played) -> Played:
-    """The same with stable ids, without times, neighbouring deltas joined."""
+def stable(played: Played, *, numbered: bool = True) -> Played:
+    """The same with stable ids, without times, neighbouring deltas joined. numbered: ids that differ stay different."""
     numbers: dict[str, str] = {}
 
     def number(found: re.Match[str]) -> str:
-        return numbers.setdefault(found[0], f"id-{len(numbers) + 1}")
+        return numbers.setdefault(found[0], f"id-{len(numbers) + 1}") if numbered else "id"
 
     def clean(value: Any) -> Any:
         match value:
@@ -43,7 +45,7 @@ def stable(played: Played) -> Played:
                 return value
 
     return Played(
-        streams=[[clean(one) for one in joined(events)] for events in played.streams],
+        streams=[[clean(one) for one in joined(events) if one.get("name") not in _TOLD_BY_THE_ENGINE] for events in played.streams],
         shown=clean(played.shown),
         saw=clean(json.loads(json.dumps(played.saw))),
         did=clean(played.did),
@@ -67,11 +69,12 @@ def essence(played: Played, beside: Sequence[str] = ()) -> dict[str, Any]:
 
     Ids, the number of deltas, steps, state and custom events are each implementation's own.
     """
+    unnumbered = stable(played, numbered=False)
     told = {name: [look(events) for events in played.streams] for name, look in (_ASPECTS | {one: BESIDE[one] for one in beside}).items()}
-    told["messages"] = [[_message(one, shown) for one in shown] for shown in played.shown]
+    told["messages"] = [_messages(shown) for shown in played.shown]
     if "ids" in beside:
         told["ids"] = [_known(shown, events) for shown, events in zip(played.shown, played.streams, strict=True)]
-    return told | {"saw": played.saw, "did": played.did}
+    return told | {"saw": unnumbered.saw, "did": unnumbered.did}
 
 
 def _gathered(events: Sequence[Event], kind: str, key: str) -> list[str]:
@@ -99,12 +102,21 @@ def _end(events: Sequence[Event]) -> str:
             return f"cut off after {last['type']}"
 
 
-def _message(one: dict[str, Any], all_of_them: Sequence[dict[str, Any]]) -> list[Any]:
-    calls = [[call["function"]["name"], json_or_text(call["function"]["arguments"])] for call in one.get("toolCalls") or ()]
-    owners = [
-        call["function"]["name"] for other in all_of_them for call in other.get("toolCalls") or () if call["id"] == one.get("toolCallId")
+def _messages(shown: Sequence[dict[str, Any]]) -> list[list[Any]]:
+    """Roles, texts, calls; a result stands with its call, as a page shows it, wherever its message is. Reasoning is an aspect of its own."""
+    results = {one["toolCallId"]: one.get("content") for one in shown if one["role"] == "tool"}
+    return [
+        [
+            one["role"],
+            one.get("content") or "",
+            *(
+                [call["function"]["name"], json_or_text(call["function"]["arguments"]), results.get(call["id"])]
+                for call in one.get("toolCalls") or ()
+            ),
+        ]
+        for one in shown
+        if one["role"] not in ("reasoning", "tool")
     ]
-    return [one["role"], one.get("content") or "", *([calls] if calls else []), *owners]
 
 
 _ASPECTS: dict[str, Any] = {
@@ -146,10 +158,11 @@ def _step(event: Event) -> str:
 
 
 def _state(events: Sequence[Event]) -> list[Any]:
-    """The state that is shown last, and how many message snapshots there were."""
+    """The state that is shown last, and how many snapshots there were. Of messages in it only how many they are."""
     shown = [one["snapshot"] for one in events if one["type"] == "STATE_SNAPSHOT"]
     snapshots = sum(one["type"] == "MESSAGES_SNAPSHOT" for one in events)
-    return [shown[-1] if shown else None, f"{len(shown)} state and {snapshots} message snapshots"]
+    last = {key: f"{len(value)} messages" if key == "messages" else value for key, value in shown[-1].items()} if shown else None
+    return [last, f"{len(shown)} state and {snapshots} message snapshots"]
 
 
 def _custom(events: Sequence[Event]) -> list[Any]:
@@ -157,10 +170,31 @@ def _custom(events: Sequence[Event]) -> list[Any]:
     return [[one["name"], one.get("value")] for one in events if one["type"] == "CUSTOM" and not one["name"].startswith("middle_core.")]
 
 
+def _ours(events: Sequence[Event]) -> list[str]:
+    """CUSTOM events with names of the server's, but for those that every run has."""
+    usual = {"middle_core.run", "middle_core.topology", "middle_core.node_started", "middle_core.node_completed"}
+    return [
+        one["name"] for one in events if one["type"] == "CUSTOM" and one["name"].startswith("middle_core.") and one["name"] not in usual
+    ]
+
+
 def _known(shown: Sequence[dict[str, Any]], events: Sequence[Event]) -> list[str]:
     """Messages that were streamed under one id and are shown under another at the end."""
-    streamed = {one["messageId"] for one in events if one["type"] == "TEXT_MESSAGE_START"}
+    streamed = {one["messageId"] for one in events if one["type"] in ("TEXT_MESSAGE_START", "TOOL_CALL_RESULT")}
     return [f"{len(streamed - {one['id'] for one in shown})} streamed messages are gone"]
 
 
-BESIDE: dict[str, Any] = {"order": _order, "steps": _steps, "state": _state, "custom": _custom, "ids": lambda _events: None}
+def _encrypted(events: Sequence[Event]) -> list[str]:
+    """What is kept for the provider and not shown."""
+    return [one["encryptedValue"] for one in events if one["type"] == "REASONING_ENCRYPTED_VALUE"]
+
+
+BESIDE: dict[str, Any] = {
+    "encrypted": _encrypted,
+    "order": _order,
+    "steps": _steps,
+    "state": _state,
+    "custom": _custom,
+    "ours": _ours,
+    "ids": lambda _events: None,
+}

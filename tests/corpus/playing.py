@@ -97,7 +97,9 @@ async def _our_stream(source: AguiSource, body: RunAgentInput, turn: Turn) -> As
     except Exception:  # noqa: BLE001 - whatever a graph raises ends its run: that is what some cases are about
         end = Failed(MiddleCoreError.code, MiddleCoreError().detail, "correlation")
     if not isinstance(end, Finished):
-        await source.settle(thread, fold(legal), note="stopped" if isinstance(end, Cancelled) else "interrupted")
+        for event in await source.settle(thread, fold(legal), note="stopped" if isinstance(end, Cancelled) else "interrupted"):
+            for one in gate.feed(event):
+                yield one
     for event in gate.close(end):
         yield event
 
@@ -128,14 +130,15 @@ async def _until_stopped(events: Any, turn: Turn) -> AsyncIterator[Event]:
                 yield event
         return
     seen: list[Event] = []
-    due = asyncio.Event()
+    stop = turn.stop
+    due = stop if isinstance(stop, asyncio.Event) else asyncio.Event()
 
     async def read() -> None:
         try:
             async with aclosing(events):
                 async for event in events:
                     seen.append(event)
-                    if turn.stop is not None and turn.stop(event):
+                    if not isinstance(stop, asyncio.Event) and stop(event):
                         due.set()
         finally:
             due.set()

@@ -156,7 +156,8 @@ def client(shown: Sequence[Message], events: Sequence[Event]) -> list[Message]:
             case "REASONING_ENCRYPTED_VALUE":
                 messages[one["entityId"]]["encryptedValue"] = one["encryptedValue"]
             case "TOOL_CALL_START":
-                owner = messages.setdefault(one["parentMessageId"], {"id": one["parentMessageId"], "role": "assistant"})
+                owner_id = one.get("parentMessageId") or one["toolCallId"]
+                owner = messages.setdefault(owner_id, {"id": owner_id, "role": "assistant"})
                 owners[one["toolCallId"]] = call = {"id": one["toolCallId"], "function": {"name": one["toolCallName"], "arguments": ""}}
                 owner.setdefault("toolCalls", []).append(call)
             case "TOOL_CALL_ARGS":

@@ -222,7 +222,12 @@ def result_without_a_name() -> Script:
     return Script(graphs.one_node(node), [say("go")])
 
 
-@case("CopilotKit/CopilotKit#6294", beside=["ids"])
+@case(
+    "CopilotKit/CopilotKit#6294",
+    "zonlabs/mcp-ts#84",
+    why="It streams a result under one id and the thread keeps another: the browser puts it behind the answer at the snapshot.",
+    beside=["ids"],
+)
 def result_and_snapshot_agree() -> Script:
     """A result that was streamed is in every later snapshot."""
     return loop(SEARCH, ["It is alpha.", finish()], ["more", finish()], ask=2)

@@ -354,7 +354,6 @@ async def test_a_plain_message_withdraws_the_question_and_is_answered() -> None:
     agent = source(approving(model, ran))
     asked = await play(agent, says("delete X"))
     played = await play(agent, says("what is the weather?"))
-    assert played.custom("middle_core.interrupt_resolved") == [{"interruptId": asked.interrupts[0]["id"], "status": "withdrawn"}]
     assert [call_id for call_id, _ in played.results()] == ["call_1"], "the card is told at once"
     assert played.interrupts == []
     assert ran == []

@@ -243,18 +243,19 @@ FROM clock;
 -- name: interrupts
 SELECT
     thread_id, interrupt_id, run_id, kind, channel, tool_call_id, call_key, tool, payload, args_digest, roles, root_id, status,
-    created_at, expires_at, answer, answer_digest, answered_by, answered_at, answer_run_id, outcome, ended_at
+    created_at, expires_at, answer, answer_digest, answered_by, answered_at, answer_run_id, outcome, ended_at,
+    COALESCE(expires_at <= (SELECT ms FROM clock), FALSE) AS late
 FROM interrupts
 WHERE thread_id = :thread_id
 ORDER BY place;
 
 -- name: get_interrupt
 SELECT
-    i.thread_id, i.interrupt_id, i.run_id, i.kind, i.channel, i.tool_call_id, i.call_key, i.tool, i.payload, i.args_digest, i.roles,
-    i.root_id, i.status, i.created_at, i.expires_at, i.answer, i.answer_digest, i.answered_by, i.answered_at, i.answer_run_id,
-    i.outcome, i.ended_at, COALESCE(i.expires_at <= (SELECT ms FROM clock), FALSE) AS late
-FROM interrupts AS i
-WHERE i.thread_id = :thread_id AND i.interrupt_id = :interrupt_id;
+    thread_id, interrupt_id, run_id, kind, channel, tool_call_id, call_key, tool, payload, args_digest, roles, root_id, status,
+    created_at, expires_at, answer, answer_digest, answered_by, answered_at, answer_run_id, outcome, ended_at,
+    COALESCE(expires_at <= (SELECT ms FROM clock), FALSE) AS late
+FROM interrupts
+WHERE thread_id = :thread_id AND interrupt_id = :interrupt_id;
 
 -- name: insert_interrupt
 INSERT INTO interrupts (
@@ -299,6 +300,12 @@ RETURNING interrupt_id;
 UPDATE interrupts
 SET status = :status, outcome = :outcome, ended_at = (SELECT ms FROM clock)
 WHERE thread_id = :thread_id AND interrupt_id = :interrupt_id;
+
+-- name: has_expired
+SELECT 1
+FROM interrupts
+WHERE status = 'pending' AND expires_at IS NOT NULL AND expires_at <= (SELECT ms FROM clock)
+LIMIT 1;
 
 -- name: expire_interrupts
 UPDATE interrupts

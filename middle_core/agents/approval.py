@@ -1,0 +1,301 @@
+"""`@needs_approval`: a tool that a person must approve, with what exactly will be done before their eyes.
+
+    @needs_approval(describe=describe_source, roles=("admin",), idempotent=True)
+    @tool
+    async def delete_source(source_id: str) -> str: ...
+
+The first run of a call looks whether the caller may do it at all, lets `describe` look the object up as it is now, and stops
+the graph with the card. The run that brings the answer runs the call again, and the row behind the card decides: what a resume
+carries is not even looked at. The function runs at most once for each yes:
+
+    approved        begun (a compare-and-set with the digest of the arguments), run, its outcome recorded
+    edited          the same with the changed arguments, if the tool's schema takes them; else the person is asked again
+    rejected, withdrawn, expired    not run; the model is told in words
+    executed        not run; the recorded outcome is the result
+    indeterminate   begun before and cut off: tried again under the same Idempotency-Key where the tool is `idempotent`,
+                    else the person is asked whether to try again
+
+Works inside `agents.dispatch` only: another tool node has no ledger, and would run finished neighbours again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import json
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, NoReturn
+
+from langchain_core.messages import ToolMessage
+from langchain_core.tools import BaseTool, StructuredTool, ToolException
+from langchain_core.tools import tool as as_tool
+from langgraph.errors import GraphBubbleUp
+from langgraph.types import interrupt
+from pydantic import BaseModel, ValidationError
+
+from middle_core.agents.calls import Call
+from middle_core.agents.guard import current_call, fault_words, repeatable
+from middle_core.agents.tool_text import as_text
+from middle_core.approvals import APPROVALS, IDEMPOTENCY_KEY, MARK, MAX_CARD_CHARS, Approval, Approvals, digest, edits_of, plain
+from middle_core.auth.access import clearly_lacks
+from middle_core.auth.principal import CALLER
+from middle_core.errors import BackendUnavailable, Forbidden, MiddleCoreError, Superseded
+
+logger = logging.getLogger(__name__)
+
+RETRY_AFTER_S: Final = (0.2, 1.0)
+"""Pauses before an idempotent action whose outcome is unknown is tried again, within one run."""
+
+NOBODY = "This needs a person's approval, and nobody can be asked here. Nothing was done."
+REJECTED = "The user said no. Nothing was done."
+WITHDRAWN = "The user did not answer and went on with something else. Nothing was done."
+EXPIRED = "The time for the approval is over. Nothing was done."
+CHANGED = "This is not what was approved. Nothing was done."
+LEFT = "It was begun and cut off, so whether it took effect is unknown. The user chose not to try it again."
+UNKNOWN = "Whether this took effect is unknown: the answer never came. Say so, and look at how things stand before anything like it is tried again."
+TOO_LARGE = "The arguments are too large to be shown to the person who would have to approve them. Nothing was done."
+CUT_OFF = "This was approved and begun, and cut off. Whether it took effect is not known. You can try it again, or leave it."
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What a person is shown, as the system knows it: never in the model's words.
+
+    title: the question. facts: label to value, looked up now. confirm, cancel: the buttons. danger: it cannot be undone.
+    kind: which look the page gives it.
+    """
+
+    title: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    confirm: str = "Approve"
+    cancel: str = "Cancel"
+    danger: bool = False
+    kind: str = "action"
+
+
+Describe = Callable[[Mapping[str, Any]], Awaitable[Card]]
+
+
+def needs_approval(
+    *, describe: Describe, roles: Sequence[str] = (), expires: float | None = None, editable: Sequence[str] = (), idempotent: bool = False
+) -> Callable[[BaseTool | Callable[..., Awaitable[Any]]], BaseTool]:
+    """Guard a tool. Returns the tool; the name, the schema and the description stay.
+
+    describe: from the checked arguments to the card; what it raises is told to the model, and nobody is asked.
+    roles: any of them may do this, so the others are not even asked; empty means that backend-core decides alone.
+    expires: seconds, instead of the server's default. editable: arguments that the person may change.
+    idempotent: the function sends `approvals.idempotency_key()` along to a service that honours it.
+    """
+
+    def guard(made: BaseTool | Callable[..., Awaitable[Any]]) -> BaseTool:
+        tool = made if isinstance(made, BaseTool) else as_tool(made)
+        if not isinstance(tool, StructuredTool) or tool.coroutine is None:
+            raise TypeError(f"@needs_approval guards tools with an async function; {tool.name} has none.")
+        schema = tool.tool_call_schema
+        if not (isinstance(schema, type) and issubclass(schema, BaseModel)):
+            raise TypeError(f"@needs_approval needs a tool with a pydantic schema; {tool.name} has a JSON schema.")
+        if unknown := set(editable) - schema.model_fields.keys():
+            raise ValueError(f"@needs_approval: {tool.name} has no argument {', '.join(sorted(unknown))}.")
+        action = _Action(tool, schema, tool.coroutine, describe, tuple(roles), expires, tuple(editable), idempotent)
+
+        @functools.wraps(tool.coroutine)
+        async def asked(*args: Any, **kwargs: Any) -> Any:
+            return await action.run(args, kwargs)
+
+        # The row, not the ledger, keeps a call from being done twice; the ledger must let it look at its row again.
+        return repeatable(tool.model_copy(update={"coroutine": asked}))
+
+    return guard
+
+
+@dataclass(frozen=True, slots=True)
+class _Action:
+    tool: BaseTool
+    schema: type[BaseModel]
+    function: Callable[..., Awaitable[Any]]
+    describe: Describe
+    roles: tuple[str, ...]
+    expires: float | None
+    editable: tuple[str, ...]
+    idempotent: bool
+
+    async def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        approvals = APPROVALS.get()
+        if approvals is None:
+            return _told(NOBODY)
+        call = current_call()
+        given = plain(call.args or {})
+        asked = await approvals.of_call(call.key)
+        if asked is None:
+            return await self._first(call, given)
+        if asked.status == "pending":
+            _stop(asked.question)
+        if (settled := _settled(asked)) is not None:
+            return settled
+        if asked.stale and asked.status != "indeterminate":
+            await approvals.drop(asked, text=EXPIRED)
+            return _told(EXPIRED)
+        if asked.status in {"approved", "edited"} or (asked.status == "indeterminate" and self.idempotent and not asked.stale):
+            return await self._carry_out(approvals, asked, call, given, lambda changes: self.function(*args, **{**kwargs, **changes}))
+        card = {**asked.question[MARK]["card"], "state": "unknown", "problem": CUT_OFF, "confirm": "Try again", "cancel": "Leave it"}
+        return _stop(self._question(call, given, card, root_id=asked.root_id))
+
+    async def _first(self, call: Call, given: dict[str, Any]) -> Any:
+        if refusal := self._refusal():
+            return _told(refusal)
+        if len(json.dumps(given, ensure_ascii=False)) > MAX_CARD_CHARS:
+            return _told(TOO_LARGE)
+        try:
+            checked = self.schema.model_validate(given)
+        except ValidationError as error:  # without its invisible characters it is not what the schema wants
+            return _told(fault_words(call, error))
+        described = await self.describe(checked.model_dump(mode="json"))
+        card = {
+            "kind": described.kind,
+            "title": described.title,
+            "facts": [{"label": label, "value": value} for label, value in described.facts.items()],
+            "confirm": described.confirm,
+            "cancel": described.cancel,
+            "danger": described.danger,
+            "state": "new",
+        }
+        return _stop(self._question(call, given, plain(card)))
+
+    def _refusal(self) -> str | None:
+        principal = CALLER.get(None)
+        if principal is None or not self.roles or not all(clearly_lacks(principal, role) for role in self.roles):
+            return None
+        return f"permission denied: {' or '.join(self.roles)} role required"
+
+    def _question(self, call: Call, given: dict[str, Any], card: Mapping[str, Any], *, root_id: str = "") -> dict[str, Any]:
+        """What the graph asks: an AG-UI interrupt's fields, and under `MARK` what the row needs."""
+        properties = self.schema.model_json_schema()
+        edits = {name: properties["properties"][name] for name in self.editable}
+        answer: dict[str, Any] = {
+            "type": "object",
+            "properties": {"approved": {"type": "boolean"}, "comment": {"type": "string"}},
+            "required": ["approved"],
+        }
+        if edits:
+            answer["properties"]["edits"] = {"type": "object", "properties": edits, "additionalProperties": False}
+            if "$defs" in properties:
+                answer["$defs"] = properties["$defs"]
+        shown = {**card, "tool": call.name, "fromModel": given, "editable": list(self.editable)}
+        return {
+            "reason": "middle_core:approval",
+            "message": card["title"],
+            "toolCallId": call.id,
+            "responseSchema": answer,
+            MARK: {
+                "callKey": call.key,
+                "tool": call.name,
+                "argsDigest": digest(given),
+                "roles": list(self.roles),
+                "ttlS": self.expires,
+                "rootId": root_id,
+                "card": shown,
+            },
+        }
+
+    async def _carry_out(
+        self, approvals: Approvals, asked: Approval, call: Call, given: dict[str, Any], work: Callable[[dict[str, Any]], Awaitable[Any]]
+    ) -> Any:
+        edits = edits_of(asked.answer)
+        final = {**given, **edits}
+        problem = self._problem(call, edits, final)
+        if problem is not None:
+            await approvals.drop(asked, text=problem)
+            card = {**asked.question[MARK]["card"], "state": "invalid", "problem": problem}
+            _stop(self._question(call, given, card))
+        if not await approvals.begin(asked, digest=digest(final)):
+            if asked.status in {"approved", "edited"}:
+                await approvals.drop(asked, text=CHANGED)
+            return _told(CHANGED)
+        checked = self.schema.model_validate(final)
+        changes = {name: getattr(checked, name) for name in self.schema.model_fields}
+        token = IDEMPOTENCY_KEY.set(asked.idempotency_key)
+        try:
+            return await self._once(approvals, asked, lambda: work(changes))
+        finally:
+            IDEMPOTENCY_KEY.reset(token)
+
+    def _problem(self, call: Call, edits: Mapping[str, Any], final: Mapping[str, Any]) -> str | None:
+        """Why the person's changes cannot be used, in words for them; None if they can."""
+        if foreign := sorted(set(edits) - set(self.editable)):
+            return f"This cannot be changed: {', '.join(foreign)}."
+        if len(json.dumps(final, ensure_ascii=False)) > MAX_CARD_CHARS:
+            return "The changes are too large."
+        try:
+            self.schema.model_validate(final)
+        except ValidationError as error:
+            return fault_words(call, error)
+        return None
+
+    async def _once(self, approvals: Approvals, asked: Approval, work: Callable[[], Awaitable[Any]]) -> Any:
+        """Do it, and record what came of it. A cancellation in between leaves the row for the engine, which settles it."""
+        pauses = list(RETRY_AFTER_S) if self.idempotent else []
+        while True:
+            try:
+                value = await work()
+                break
+            except Superseded:
+                raise  # nothing of this attempt may be written any more
+            except BackendUnavailable as error:
+                if pauses:
+                    await asyncio.sleep(pauses.pop(0))
+                    continue
+                logger.warning("An approved action has no known outcome.", extra={"interrupt_id": asked.interrupt_id}, exc_info=error)
+                await approvals.end(asked, ok=None, text=UNKNOWN)
+                return _told(f"{error.detail} {UNKNOWN}")
+            except (MiddleCoreError, ToolException) as error:  # refused: nothing was done
+                text = error.detail if isinstance(error, MiddleCoreError) else as_text(str(error))
+                if isinstance(error, Forbidden) and self.roles:
+                    text = f"permission denied: {text}"
+                await approvals.end(asked, ok=False, text=text)
+                return _told(text)
+            except Exception as error:
+                await approvals.end(asked, ok=None, text=UNKNOWN)
+                if isinstance(error, GraphBubbleUp):
+                    raise
+                logger.exception("An approved action failed.", extra={"interrupt_id": asked.interrupt_id}, exc_info=error)
+                return _told(UNKNOWN)
+        text = as_text(value.content if isinstance(value, ToolMessage) else value)
+        await approvals.end(asked, ok=True, text=text)
+        return value
+
+
+def _settled(asked: Approval) -> ToolMessage | str | None:
+    """The result of a call that is not to be run (again); None where it is still to be decided what is run."""
+    match asked.status:
+        case "rejected":
+            return LEFT if asked.root_id != asked.interrupt_id else _with_comment(asked)
+        case "withdrawn":
+            return _told(asked.outcome_text or WITHDRAWN)
+        case "expired":
+            return _told(EXPIRED)
+        case "executed":
+            return asked.outcome_text if asked.outcome_ok else _told(asked.outcome_text)
+        case _:
+            return None
+
+
+def _stop(question: Mapping[str, Any]) -> NoReturn:
+    """Stop the graph with the question. Answers to earlier questions of the same call are passed over: rows decide, not these."""
+    while True:
+        interrupt(dict(question))
+
+
+def _told(text: str) -> ToolMessage:
+    """Not done, in words for the model. The id of the call is filled in by the dispatch."""
+    return ToolMessage(text, tool_call_id="", status="error")
+
+
+def _with_comment(asked: Approval) -> str:
+    comment = asked.answer.get("comment") if isinstance(asked.answer, Mapping) else None
+    return (
+        f"{REJECTED} They wrote: {as_text(plain(comment), 2_000)}"
+        if isinstance(comment, str) and comment.strip()
+        else asked.outcome_text or REJECTED
+    )

@@ -1,0 +1,116 @@
+"""What a person has to approve before it is done, as node code sees it: the port, and what both of its sides must agree on.
+
+An approval is a row of the log; nothing else authorises anything. The engine hands in the real port, bound to the run's
+claim; `agents.approval` asks through it, the engine's side (`runs.desk`) takes the answers. Both compute the digest of the
+arguments here, so that what was shown is what runs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import unicodedata
+from collections.abc import Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+CARD_TOOL: Final = "approve_action"
+"""The browser's tool that shows the card. A page that has it gets its cards as calls of it, other clients as AG-UI interrupts.
+The model is never given it: the server alone writes such a call."""
+
+MARK: Final = "middleCore"
+"""The key under which an approval's particulars stand in what a graph asks, and on the wire in `metadata`."""
+
+MAX_CARD_CHARS: Final = 20_000
+"""Characters of JSON of the arguments: nothing is done that a card could not show whole."""
+
+_JOINERS: Final = "\u200c\u200d"
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """The newest question about a call, as it stands.
+
+    status: of `eventlog.interrupts`. answer: as it came. stale: its time is over, and it was answered in an earlier run.
+    root_id: of the first question about the action; its Idempotency-Key is theirs all. outcome_text: what came of it.
+    """
+
+    interrupt_id: str
+    status: str
+    question: Mapping[str, Any]
+    answer: Any
+    stale: bool
+    root_id: str
+    idempotency_key: str
+    outcome_text: str
+    outcome_ok: bool | None
+
+
+class Approvals(Protocol):
+    """Durable, fenced by the run's claim: a superseded run raises `errors.Superseded`."""
+
+    async def of_call(self, call_key: str) -> Approval | None:
+        """The newest question about the call, or None if nobody was asked."""
+
+    async def begin(self, approval: Approval, *, digest: str) -> bool:
+        """Whether the action may be done now, by this caller, with these arguments. True once."""
+
+    async def end(self, approval: Approval, *, ok: bool | None, text: str) -> None:
+        """What came of it. ok: None where that is unknown."""
+
+    async def drop(self, approval: Approval, *, text: str) -> None:
+        """Take back what was approved and not begun."""
+
+
+APPROVALS: ContextVar[Approvals | None] = ContextVar("middle_core_approvals", default=None)
+"""Set by the engine in the run's own task; None where a graph runs without the engine."""
+
+IDEMPOTENCY_KEY: ContextVar[str | None] = ContextVar("middle_core_idempotency_key", default=None)
+"""Set around the function of an approved tool: the key to send along, the same at every try of the same action."""
+
+
+def idempotency_key() -> str:
+    """The key of the approved action that is being done. Raises LookupError outside of one."""
+    key = IDEMPOTENCY_KEY.get()
+    if key is None:
+        raise LookupError("Only an approved action has an Idempotency-Key.")
+    return key
+
+
+def digest(args: Mapping[str, Any]) -> str:
+    """SHA-256 of the arguments in a canonical form, as hex. Arguments as `plain` returns them."""
+    text = json.dumps(args, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def edits_of(answer: Any) -> dict[str, Any]:
+    """The arguments that a person changed, out of an answer as it came; empty if none."""
+    edits = answer.get("edits") if isinstance(answer, Mapping) else None
+    return dict(plain(edits)) if isinstance(edits, Mapping) else {}
+
+
+def plain(value: Any) -> Any:
+    """JSON of which a person sees all: no control and no format characters (which turn text around or hide it), no NaN.
+
+    Applied before an approval is asked for and again before it is carried out: what runs is what was shown. Lines and tabs stay.
+    """
+    match value:
+        case str():
+            return _visible(value)
+        case bool() | int() | None:
+            return value
+        case float():
+            return value if math.isfinite(value) else None
+        case Mapping():
+            return {_visible(str(key)): plain(one) for key, one in value.items()}
+        case list() | tuple():
+            return [plain(one) for one in value]
+        case _:
+            return _visible(str(value))
+
+
+def _visible(text: str) -> str:
+    text = text.replace("\r\n", "\n")
+    return "".join(c if c in "\n\t" or c in _JOINERS or unicodedata.category(c) not in {"Cc", "Cf", "Cs", "Co", "Cn"} else "" for c in text)
