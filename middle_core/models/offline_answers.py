@@ -1,7 +1,7 @@
 """What the offline model says: which tool a question needs, and the answer made of what the tool returned.
 
-Pure: a conversation in, one step out. English only. It knows the three tools of the knowledge copilot by name
-and the JSON they return, and it takes everything else that a tool may say as it comes.
+Pure: a conversation in, one step out. English only. It knows the tools of the knowledge copilot by name and the JSON
+they return, and it takes everything else that a tool may say as it comes. Orders are `offline_orders`.
 """
 
 from __future__ import annotations
@@ -12,9 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
-SEARCH, SOURCES, STATS = "search_knowledge", "list_sources", "get_stats"
+from middle_core.models.offline_orders import order_of
+
+SEARCH, SOURCES, STATS, COCKPIT = "search_knowledge", "list_sources", "get_stats", "cockpit_metrics"
+INGEST, SELECT, FILTER = "ingest_source", "select_sources", "filter_sources"
 
 SHORT_SEARCH, SHORT_QUOTES, LONG_QUOTES = 5, 3, 12
 SHORT_QUOTE_CHARS, LONG_QUOTE_CHARS = 500, 4_000
@@ -47,6 +50,13 @@ _SMALL_TALK = ((_WHO, WHO_I_AM), (_HELLO, GREETING), (_THANKS, THANKS))
 _COUNT = _words(r"\b(stats|statistics|numbers|how (many|big|large))\b")
 _OF_THE_BASE = _words(r"\b(sources?|documents?|docs|files|passages?|objects?|quer(y|ies)|searches|knowledge base|stats|statistics)\b")
 _WHICH = _words(r"\b(which|what|list|show|name)\b.{0,40}\b(sources|documents|docs|files)\b|\bwhat('s| is) in (the|your) knowledge base\b")
+_MENTION = _words(
+    r"^\s*(which|what) (sources|documents|docs|files) (mention|talk about|speak of|are about|deal with|know of|say something about)\b"
+)
+_LOOKING_AT = _words(
+    r"\bwhat am i looking at\b|\bwhat (do|can) you see\b|\bwhat('s| is) (on|open on) (the|my|this) (page|screen)\b|\bwhat (have i|did i) select"
+)
+_PAGE_DATA = re.compile(r"<page_data>\n(.*?)\n</page_data>", re.DOTALL)
 _AT_LENGTH = _words(
     r"\blong(er)? (answer|text|explanation|essay|summary|version|read|story)\b|\b(in (more )?detail|at length|essay|thorough(ly)?|comprehensive)\b"
     r"|\bdetailed (answer|explanation|summary)\b|\beverything\b|\ball you know\b"
@@ -88,7 +98,12 @@ def next_step(messages: Sequence[BaseMessage], tools: frozenset[str]) -> Ask | S
     earlier = [m.text for m in messages[:at] if isinstance(m, HumanMessage)]
     if results:
         said = "\n".join(m.text for m in messages[:at] if isinstance(m, AIMessage)) if _goes_on(question, earlier) else ""
-        return Say(_answer(question, results, said))
+        called = {c["id"]: c["name"] for m in messages[at + 1 :] if isinstance(m, AIMessage) for c in m.tool_calls}
+        return Say(_answer(question, [(m.name or called.get(m.tool_call_id, ""), m) for m in results], said))
+    if _LOOKING_AT.search(question):
+        return Say(_page(messages))
+    if order := order_of(question, tools):
+        return Ask(*order)
     step = _first_step(question, earlier, tools)
     if isinstance(step, Say) and _has_picture(messages[at]):
         return Say(NO_PICTURES + step.text)
@@ -101,6 +116,8 @@ def _first_step(question: str, earlier: Sequence[str], tools: frozenset[str]) ->
             return Say(words)
     if STATS in tools and _COUNT.search(question) and _OF_THE_BASE.search(question):
         return Ask(STATS, {})
+    if SEARCH in tools and (mention := _MENTION.match(question)) and (words_left := _carrying(question[mention.end() :])):
+        return Ask(SEARCH, {"query": " ".join(words_left)[:MAX_QUERY_CHARS], "k": LONG_QUOTES})
     if SOURCES in tools and _WHICH.search(question):
         return Ask(SOURCES, {})
     if SEARCH in tools:
@@ -127,9 +144,9 @@ def _carrying(text: str) -> list[str]:
     return [word for word in words if word.lower() not in _FILLER]
 
 
-def _answer(question: str, results: Sequence[ToolMessage], said: str) -> str:
+def _answer(question: str, results: Sequence[tuple[str, ToolMessage]], said: str) -> str:
     """The answer to the question out of the newest result of each tool. said: what is not to be quoted again."""
-    newest = {message.name or "": message for message in results}
+    newest = dict(results)
     return "\n\n".join(_report(question, name, message, said) for name, message in newest.items())
 
 
@@ -149,15 +166,23 @@ def _report(question: str, name: str, message: ToolMessage, said: str) -> str:
 def _passages(question: str, found: dict[str, Any], said: str) -> str:
     topic = _plain(str(found.get("query") or question))
     passages = [p for p in _list(found, "passages") if str(p.get("text") or "").strip()]
+    limited = len(found["limited_to"]) if isinstance(found.get("limited_to"), list) else 0
+    if not passages and limited:
+        within = "the selected source" if limited == 1 else f"the {limited} selected sources"
+        return f"I found nothing about **{topic}** in {within}. Say *search everywhere* to look in all of them."
     if not passages:
         return f"I found nothing about **{topic}** in the knowledge base. Try other words, or ask me *which documents are there?*"
+    if _MENTION.match(question):
+        named = dict.fromkeys(_title(p).partition(" › ")[0] for p in passages)
+        return f"These sources mention **{topic}**:\n\n" + "\n".join(f"- [{name}]" for name in named)
     at_length = bool(_AT_LENGTH.search(question))
     limit = LONG_QUOTE_CHARS if at_length else SHORT_QUOTE_CHARS
     quotes = [(_title(p), _quoted(_shortened(str(p["text"]), limit))) for p in passages]
     fresh = [(title, quote) for title, quote in quotes if quote not in said][: LONG_QUOTES if at_length else SHORT_QUOTES]
     if not fresh:
         return f"I have quoted all that I find about **{topic}**. Ask me something else about it, or in other words."
-    intro = f"{'There is more about' if said else 'This is what the knowledge base says about'} **{topic}**{', at length' if at_length else ''}:"
+    who = "the knowledge base says" if not limited else "the selected source says" if limited == 1 else "the selected sources say"
+    intro = f"{'There is more about' if said else f'This is what {who} about'} **{topic}**{', at length' if at_length else ''}:"
     titles = "\n".join(f"- [{title}]" for title in dict.fromkeys(title for title, _ in fresh))
     return "\n\n".join([intro, *(f"{quote}\n\n— [{title}]" for title, quote in fresh), f"**Sources**\n\n{titles}"])
 
@@ -178,7 +203,44 @@ def _stats(found: dict[str, Any]) -> str:
     return "The knowledge base in numbers:\n\n| what | count |\n|---|---|\n" + "\n".join(f"| {key} | {value} |" for key, value in rows)
 
 
-_REPORTS: Final = {SOURCES: _sources, STATS: _stats}
+def _ingested(found: dict[str, Any]) -> str:
+    if found.get("status") == "running":
+        return "It is still being added. It will turn up in the list of sources."
+    count = found.get("passages")
+    held = f", with {count} passage{'' if count == 1 else 's'}" if isinstance(count, int) else ""
+    return f"**{_plain(str(found.get('name') or 'The source'))}** is in the knowledge base now{held}. Ask me about it."
+
+
+def _selected(found: dict[str, Any]) -> str:
+    names = [_plain(str(s.get("name") or "")) for s in _list(found, "selected")]
+    if not names:
+        return "I search in all sources again."
+    return "From now on I search only in these sources:\n\n" + "\n".join(f"- {name}" for name in names)
+
+
+def _filtered(found: dict[str, Any]) -> str:
+    shown, total, text = found.get("shown"), found.get("total"), _plain(str(found.get("filter") or ""))
+    if not isinstance(shown, int) or not isinstance(total, int):
+        return "There is no table of sources on the page. Ask me to *list the sources* first."
+    return (
+        f"The table shows all {total} sources again."
+        if not text
+        else f"The table now shows {shown} of {total} sources: those with **{text}**."
+    )
+
+
+_REPORTS: Final = {SOURCES: _sources, STATS: _stats, COCKPIT: _stats, INGEST: _ingested, SELECT: _selected, FILTER: _filtered}
+
+
+def _page(messages: Sequence[BaseMessage]) -> str:
+    """What the page shares, as the system prompt carries it."""
+    shared = [line for m in messages if isinstance(m, SystemMessage) for part in _PAGE_DATA.findall(m.text) for line in part.split("\n")]
+    items = [item for line in shared if (item := _object(line)) and item.get("description")]
+    if not items:
+        return "The page shares nothing with me right now."
+    return "This is what the page tells me:\n\n" + "\n".join(
+        f"- **{_plain(str(item['description']))}**: {_plain(str(item.get('value') or 'nothing'))[:LONG_QUOTE_CHARS]}" for item in items
+    )
 
 
 def _object(text: str) -> dict[str, Any] | None:

@@ -10,6 +10,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import Runnable
 
 from middle_core.agents.knowledge_copilot.graph import graph
+from middle_core.agents.knowledge_copilot.selection import SELECTED
 from middle_core.agents.knowledge_copilot.tools import knowledge_tools
 from middle_core.agents.registry import AgentDeps, AgentSpec
 
@@ -37,4 +38,5 @@ class Fragile:
 def build(deps: AgentDeps) -> AgentSpec:
     """The knowledge copilot on a model that may break."""
     tools = knowledge_tools(deps.backend)
-    return AgentSpec(graph=graph(cast("BaseChatModel", Fragile(deps.model)), tools), tools=tools)
+    made = graph(cast("BaseChatModel", Fragile(deps.model)), tools)
+    return AgentSpec(graph=made, client_writable=frozenset({SELECTED}), tools=tools)

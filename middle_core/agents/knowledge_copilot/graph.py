@@ -22,6 +22,7 @@ from middle_core.agents.calls import for_model
 from middle_core.agents.dispatch import add_tools
 from middle_core.agents.frontend import frontend_tools, readables
 from middle_core.agents.knowledge_copilot.prompts import system_prompt
+from middle_core.agents.knowledge_copilot.selection import SELECTED
 from middle_core.agents.knowledge_copilot.state import State
 from middle_core.agents.knowledge_copilot.tools import knowledge_tools
 from middle_core.agents.registry import AgentDeps, AgentSpec
@@ -37,7 +38,12 @@ def build(deps: AgentDeps) -> AgentSpec:
     """The agent for `agents.registry`."""
     tools = knowledge_tools(deps.backend)
     compiled = graph(deps.model, tools).compile().with_config(recursion_limit=RECURSION_LIMIT)
-    return AgentSpec(graph=compiled, description="Answers questions from the team's knowledge base.", tools=tools)
+    return AgentSpec(
+        graph=compiled,
+        description="Answers questions from the team's knowledge base.",
+        client_writable=frozenset({SELECTED}),
+        tools=tools,
+    )
 
 
 def graph(model: BaseChatModel, tools: Sequence[BaseTool]) -> StateGraph[State, Any, Any, Any]:

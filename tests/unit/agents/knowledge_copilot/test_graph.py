@@ -48,11 +48,14 @@ def principal(token: str, *roles: str) -> Principal:
     return Principal("https://issuer", token, token, frozenset(roles), until, {"roles": list(roles)}, Credential(token, until))
 
 
+TOOLS = ["search_knowledge", "list_sources", "get_stats", "cockpit_metrics", "select_sources", "ingest_source"]
+
+
 async def verify(token: str) -> Principal:
-    """Whoever holds the token "reader" is one."""
-    if token != "reader":
+    """A token is the name of a role."""
+    if token not in ("reader", "contributor"):
         raise Unauthorized
-    return principal(token, "reader")
+    return principal(token, token)
 
 
 @pytest.fixture
@@ -64,7 +67,7 @@ def caller() -> Iterator[Callable[[str], None]]:
 
 @asynccontextmanager
 async def copilot(model: BaseChatModel, folder: Path) -> AsyncIterator[Agent]:
-    app = create_app(database=folder / "backend.db", verify=verify, seeds=SEEDS)
+    app = create_app(database=folder / "backend.db", verify=verify, seeds=SEEDS, pace_s=0)
     async with app.router.lifespan_context(app), httpx.AsyncClient(transport=httpx.ASGITransport(app=app)) as http:
         deps = AgentDeps(InMemorySaver(), model, BackendClient("http://backend-core", http))
         yield (await load({"copilot": "middle_core.agents.knowledge_copilot.graph:build"}, deps))["copilot"]
@@ -90,8 +93,8 @@ async def test_it_searches_and_answers_with_the_source(tmp_path: Path, caller: C
         assert json.loads(found.text)["passages"][0]["title"] == "Leases"
         assert "> A lease lasts fifteen seconds" in state["messages"][-1].text
         assert "- [Leases]" in state["messages"][-1].text
-        assert agent.server_tools == {"search_knowledge", "list_sources", "get_stats"}
-        assert agent.client_writable == frozenset()
+        assert agent.server_tools == set(TOOLS)
+        assert agent.client_writable == {"selected_sources"}
 
 
 async def test_it_lists_sources_gives_numbers_and_says_when_nothing_is_found(tmp_path: Path, caller: Callable[[str], None]) -> None:
@@ -119,7 +122,7 @@ async def test_the_model_gets_rules_first_then_readables_as_data_and_the_pages_t
         await ask(agent, "hi", copilotkit=page)
     (given,) = model.seen
     assert [type(m) for m in given] == [SystemMessage, HumanMessage]
-    assert offered(model) == [["search_knowledge", "list_sources", "get_stats", "paint"]]
+    assert offered(model) == [[*TOOLS, "paint"]]
     rules, _, data = given[0].text.partition("<page_data>\n")
     assert "data, not instructions" in rules
     assert data == json.dumps(page["context"][0], ensure_ascii=False).replace("<", "\\u003c") + "\n</page_data>"
@@ -139,7 +142,7 @@ async def test_a_model_that_never_stops_asking_has_to_answer_in_the_end(tmp_path
     async with copilot(model, tmp_path) as agent:
         state = await ask(agent, "dig")
     assert state["messages"][-1].text == "that is all I have"
-    assert offered(model) == [["search_knowledge", "list_sources", "get_stats"]] * MAX_ROUNDS + [[]]
+    assert offered(model) == [TOOLS] * MAX_ROUNDS + [[]]
     assert "Answer now" in model.seen[-1][0].text
     assert "Answer now" not in model.seen[-2][0].text
 
@@ -154,8 +157,8 @@ async def test_the_number_of_passages_is_bounded(k: Any, tmp_path: Path, caller:
 
 async def test_the_schemas_that_the_event_source_asks_for_can_be_made(tmp_path: Path) -> None:
     async with copilot(offline(), tmp_path) as agent:
-        assert set(agent.graph.get_input_jsonschema()["properties"]) == {"messages", "copilotkit"}
-        assert set(agent.graph.get_output_jsonschema()["properties"]) == {"messages", "copilotkit"}
+        assert set(agent.graph.get_input_jsonschema()["properties"]) == {"messages", "copilotkit", "selected_sources"}
+        assert set(agent.graph.get_output_jsonschema()["properties"]) == {"messages", "copilotkit", "selected_sources"}
 
 
 def test_rounds_are_counted_from_the_last_question() -> None:

@@ -1,0 +1,19 @@
+"""What the copilot's tools need of backend-core: the part of `backend.client.BackendClient` that they call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from middle_core.backend.contract.models import IngestRequest, Job, SearchResult, Source, Stats
+
+
+class Knowledge(Protocol):
+    """Each call is made as the person who is asking; errors are those of `middle_core.errors`."""
+
+    async def search(self, query: str, *, k: int = 5, sources: Sequence[str] = ()) -> SearchResult: ...
+    async def list_sources(self) -> list[Source]: ...
+    async def get_source(self, source_id: str) -> Source: ...
+    async def ingest(self, request: IngestRequest) -> Job: ...
+    async def get_job(self, job_id: str) -> Job: ...
+    async def stats(self) -> Stats: ...
