@@ -43,7 +43,7 @@ MAX_STATE: Final = 1_000_000
 """Characters of JSON of the client-visible state."""
 
 CANCELLED_ANSWER: Final = {"__agui_cancelled__": True}
-"""What `interrupt()` returns for a resume with status `cancelled`: the SDK's sentinel, which teams' graphs know."""
+"""What `interrupt()` returns for a resume with status `cancelled`, with its `interrupt_id`: the SDK's sentinel, which teams' graphs know."""
 
 _INTERNAL: Final = frozenset({"messages", "tools", "copilotkit", "ag-ui", "__interrupt__"})
 
@@ -258,7 +258,12 @@ class SourceRun:
         State that comes with it is not taken: LangGraph refuses a second update in the step that the question stopped, and
         the thread could not be answered any more.
         """
-        return Command(resume={one.interrupt_id: dict(CANCELLED_ANSWER) if one.cancelled else one.payload for one in turn.resume})
+        return Command(
+            resume={
+                one.interrupt_id: {**CANCELLED_ANSWER, "interrupt_id": one.interrupt_id} if one.cancelled else one.payload
+                for one in turn.resume
+            }
+        )
 
     def _input(self, turn: Turn, messages: list[BaseMessage]) -> dict[str, Any]:
         """The graph's input as the SDK makes it, but only keys that the graph has."""

@@ -10,7 +10,7 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.errors import NodeCancelledError
+from langgraph.errors import InvalidUpdateError, NodeCancelledError
 from langgraph.graph import END, START, StateGraph
 from langgraph.prebuilt import ToolNode
 from langgraph.types import interrupt
@@ -203,6 +203,33 @@ async def test_a_failed_node_keeps_what_was_said_before_it() -> None:
     await play(agent, says("again"))
 
 
+async def test_writes_that_do_not_go_together_fail_the_run_and_not_the_thread() -> None:
+    # LangGraph keeps them with the checkpoint and fails at each later look at it: the thread would be lost for ever.
+    model = ScriptedModel(turns=[["well"]], strict=True)
+    clash = [True]
+
+    def writes(value: str) -> Any:
+        async def node(state: Any) -> Any:
+            return {"plan": value} if clash[0] else {}
+
+        return node
+
+    builder = StateGraph(graphs.WorkState)
+    for name in ("left", "right"):
+        builder.add_node(name, writes(name))
+        builder.add_edge(START, name)
+        builder.add_edge(name, "after")
+    builder.add_node("after", graphs.calls(model))
+    agent = source(graphs.build(builder))
+    with pytest.raises(InvalidUpdateError):
+        await play(agent, says("hi"))
+    assert await contents(agent) == [("user", "hi")]
+    await agent.settle(THREAD, [], note="interrupted")
+    clash[0] = False
+    await play(agent, says("again"))
+    assert await contents(agent) == [("user", "hi"), ("user", "again"), ("assistant", "well")]
+
+
 async def test_a_node_that_goes_on_after_its_model_broke_ends_the_message_itself() -> None:
     broken, backup = ScriptedModel(turns=[["half", RuntimeError("cut")]]), ScriptedModel(turns=[["whole"]])
     played = await play(source(graphs.one_node(_falls_back(broken, backup))), says("hi"))
@@ -262,7 +289,7 @@ async def test_a_cancelled_answer_is_told_with_the_known_sentinel() -> None:
     agent = source(graphs.ask("sure?", answers=answers))
     asked = await play(agent, says("hi"))
     await play(agent, Turn(resume=(Resume(asked.interrupts[0]["id"], cancelled=True),)))
-    assert answers == [{"__agui_cancelled__": True}]
+    assert answers == [{"__agui_cancelled__": True, "interrupt_id": asked.interrupts[0]["id"]}]
 
 
 async def test_an_id_that_was_never_asked_is_refused() -> None:
