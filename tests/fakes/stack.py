@@ -30,6 +30,9 @@ from tests.fakes.tokens import AUDIENCE, ISSUER, SECRET, mint
 
 PATIENCE_S = 10.0
 
+READ: list[bytearray] = []
+"""The bytes of each stream that is read. `tests/scenarios/conftest.py` empties it with each test and has them judged."""
+
 
 class Reader:
     """One open stream, read frame by frame; each wait is bounded by `PATIENCE_S`."""
@@ -38,6 +41,7 @@ class Reader:
         self.response = response
         self.frames: list[Frame] = []
         self.raw = bytearray()
+        READ.append(self.raw)
         self.parser = SseParser()
         self._chunks = response.aiter_raw()
         self._queue: list[Frame] = []

@@ -1,0 +1,38 @@
+"""Every whole stream that a scenario reads is judged by the browser's own client and by ag-ui-validate, one batch for each module."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+
+from middle_core.events import TERMINAL
+from tests.fakes.agui_verify import decode, verify_streams
+from tests.fakes.stack import READ
+
+
+@pytest.fixture(scope="module")
+def judged() -> Iterator[dict[bytes, str]]:
+    """The module's streams so far, each with the test that read it first. They are judged when its last test is done."""
+    streams: dict[bytes, str] = {}
+    yield streams
+    verdicts = asyncio.run(verify_streams(list(streams))) if streams else []
+    refused = {test: verdict for test, verdict in zip(streams.values(), verdicts, strict=True) if not verdict.ok}
+    assert not refused, "\n".join(f"{test} read a stream that is refused: {one.error or one.findings}" for test, one in refused.items())
+
+
+@pytest.fixture(autouse=True)
+def _each_whole_stream(request: pytest.FixtureRequest, judged: dict[bytes, str]) -> Iterator[None]:
+    READ.clear()
+    yield
+    for raw in READ:
+        if whole(bytes(raw)):
+            judged.setdefault(bytes(raw), request.node.name)
+    READ.clear()
+
+
+def whole(wire: bytes) -> bool:
+    """Whether a stream begins with its run and has come to the run's end. What a reader left, or joined late, is not judged."""
+    types = [event["type"] for event in decode(wire)]
+    return types[:1] == ["RUN_STARTED"] and not TERMINAL.isdisjoint(types)
