@@ -5,13 +5,14 @@ from __future__ import annotations
 import random
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Route, expect
 
 from tests.e2e.conftest import NewTab
 from tests.e2e.parts import Site
 from tests.e2e.speech import SHORT, count, whole
 from tests.e2e.tab import Tab, readable, starts
 from tests.fakes.relay import Cut
+from tests.fakes.until import until
 
 SEES_WITHIN_S = 3.0
 CUT_RUNS = [11, 23, 42]
@@ -135,6 +136,56 @@ async def test_the_browsers_own_connection_breaks(tab: Tab, site: Site) -> None:
     await tab.until_idle()
     assert await tab.answers() == [whole(number)]
     assert len(site.model.requests) == 1
+
+
+async def test_a_page_that_was_frozen_catches_up(tab: Tab, site: Site) -> None:
+    """A tab in the background of a laptop that slept (CopilotKit/CopilotKit#1759)."""
+    number = 150
+    await tab.say(count(number, 30))
+    await tab.until_answer(starts(whole(number), at_least=50))
+    browser = await tab.page.context.new_cdp_session(tab.page)
+    await browser.send("Page.setWebLifecycleState", {"state": "frozen"})
+    site.core.drop()
+    await until(site.model.requests[0].over.is_set, within_s=30)
+    await browser.send("Page.setWebLifecycleState", {"state": "active"})
+    await tab.until_answer(whole(number))
+    await tab.until_idle()
+    assert await tab.answers() == [whole(number)]
+
+
+async def test_a_tab_that_has_not_noticed_yet_is_told_that_the_thread_is_busy(tab: Tab, site: Site, new_tab: NewTab) -> None:
+    """Its message is not lost and not sent twice: it goes out with Retry."""
+    number = 100
+    await tab.ask("Hello!", SHORT)
+    other = await new_tab(beside=tab)
+    await other.open(tab.thread_id)
+    await other.until_answer(SHORT)
+    status = f"**/api/threads/{tab.thread_id}"
+    await other.page.route(status, nothing_new)
+    await tab.say(count(number, 20))
+    await tab.until_answer(starts(whole(number), at_least=1, after=SHORT))
+    await other.say("Me too")
+    card = other.find("error-card", code="thread_busy")
+    await expect(card).to_contain_text("Still answering")
+    readable(await other.words_on_screen())
+    await tab.until_answer(whole(number))
+    await tab.until_idle()
+    await card.get_by_test_id("retry").click()
+    await expect(card).to_have_count(0)
+    await other.until_answer(SHORT)
+    await other.until_idle()
+    await other.page.unroute(status)
+    questions, answers = ["Hello!", count(number, 20), "Me too"], [SHORT, whole(number), SHORT]
+    await expect(tab.find("message-user")).to_have_count(3)
+    await tab.until_answer(SHORT)
+    for each in (tab, other):
+        assert await each.questions() == questions
+        assert await each.answers() == answers
+
+
+async def nothing_new(route: Route) -> None:
+    """As a poll that comes a moment too early."""
+    await route.fulfill(status=304)
 
 
 async def test_kill_9_in_mid_answer_is_told_in_words_and_the_partial_answer_is_kept(tab: Tab, site: Site) -> None:

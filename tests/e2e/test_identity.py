@@ -45,6 +45,19 @@ async def test_the_token_is_byte_identical_at_backend_core(tab: Tab, site: Site)
     assert not any(held in request.url for request in tab.requests), "nor does any address"
 
 
+async def test_no_request_for_a_persons_things_is_without_their_token(tab: Tab) -> None:
+    """CopilotKit/CopilotKit#1537: the first looks at a thread were unsigned."""
+    await tab.ask("Hello!", SHORT)
+    await tab.reload()
+    await tab.until_answer(SHORT)
+    held, open_to_all = await tab.token(), {"/api/dev/token", "/api/health"}
+    asked = [(urlsplit(request.url).path, request.headers) for request in tab.requests]
+    private = [(path, headers) for path, headers in asked if path.startswith("/api/") and path not in open_to_all]
+    assert {path.split("/")[2] for path, _ in private} == {"copilotkit", "threads", "info"}
+    assert [path for path, headers in private if headers.get("authorization") != f"Bearer {held}"] == []
+    assert not any("authorization" in headers for path, headers in asked if not path.startswith("/api/"))
+
+
 async def test_two_people_at_once_are_not_mixed_up(site: Site, new_tab: NewTab) -> None:
     alice, bob = await new_tab(), await new_tab()
     await with_token(alice, site.token("alice"))

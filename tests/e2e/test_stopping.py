@@ -9,7 +9,7 @@ from playwright.async_api import expect
 from tests.e2e.conftest import NewTab
 from tests.e2e.parts import Site
 from tests.e2e.speech import SHORT, count, whole
-from tests.e2e.tab import Tab, starts
+from tests.e2e.tab import Tab, readable, starts
 from tests.fakes.until import until
 
 
@@ -103,6 +103,18 @@ async def test_stop_at_once_after_sending(tab: Tab, site: Site) -> None:
     await site.until_at_rest(await tab.token(), tab.thread_id)
     await until(lambda: all(request.over.is_set() or request.closed_early for request in site.model.requests))
     assert not any(request.over.is_set() and request.sent > 300 for request in site.model.requests)
+    await tab.ask("Hello?", SHORT)
+
+
+async def test_a_stop_that_nobody_hears_says_so(tab: Tab, site: Site) -> None:
+    await tab.say(count(2_000, 20))
+    await tab.until_answer(starts(whole(2_000), at_least=20))
+    await site.server.kill()
+    await tab.stop()
+    await expect(tab.find("error-card")).to_be_visible()
+    readable(await tab.words_on_screen())
+    await site.restart_server()
+    await tab.until_idle()
     await tab.ask("Hello?", SHORT)
 
 
