@@ -7,6 +7,7 @@ stands in no checkpoint: it is woven into what a client sees. Pure. `docs/hitl.m
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import orjson
@@ -149,7 +150,9 @@ def weave(messages: Sequence[Event], rows: Iterable[Interrupt], *, cards: bool) 
     also as calls of the card tool, for a page that has it. Rows whose call is not in the messages are left out.
     """
     woven = [dict(one) for one in messages]
-    for row in rows:
+    for asked in rows:
+        # Past its time it is closed, whether or not the clock has been there.
+        row = replace(asked, status=S.EXPIRED) if asked.pending and asked.late else asked
         if row.kind != "approval" or (at := _place(woven, row.tool_call_id)) is None:
             continue
         if not row.pending:

@@ -91,6 +91,9 @@ class Desk:
         said += _early(body, rows, but={one.interrupt_id for one in said})
         if any(one.interrupt_id not in rows for one in said):
             raise InterruptUnknown
+        if any(rows[one.interrupt_id].pending for one in said):
+            # The page's history: an answer by the card tool that was taken before is sent again with the next one.
+            said = [one for one in said if one.channel == "interrupt" or rows[one.interrupt_id].pending]
         speaks = bool(turn.messages)
         events: list[Event] = []
         late: list[Interrupt] = []

@@ -138,14 +138,19 @@ class Person:
         stream: AbstractAsyncContextManager[Reader] = self.server.stream("POST", "/copilotkit", body=body, token=self.token)
         return stream
 
-    async def _whole(self, **more: Any) -> Reader:
-        async with self._run(**more) as reader:
-            return await reader.rest()
+    async def _whole(self, stream: AbstractAsyncContextManager[Reader]) -> Reader:
+        async with stream as reader:
+            await reader.rest()
+        calls = [event["toolCallId"] for event in reader.events if event.get("toolCallName") == CARD_TOOL]
+        for one in calls:
+            function = {"name": CARD_TOOL, "arguments": "{}"}
+            self.history.append({"id": one, "role": "assistant", "toolCalls": [{"id": one, "type": "function", "function": function}]})
+        return reader
 
     async def say(self, text: str, *, cancelling: Sequence[str] = ()) -> Reader:
         self.history.append({"id": f"u-{uuid.uuid4()}", "role": "user", "content": text})
         resume = [{"interruptId": one, "status": "cancelled"} for one in cancelling]
-        return await self._whole(**({"resume": resume} if resume else {}))
+        return await self._whole(self._run(**({"resume": resume} if resume else {})))
 
     def answering(self, answers: Mapping[str, Any], **more: Any) -> AbstractAsyncContextManager[Reader]:
         """Open the stream of a request that gives these answers, by interrupt id."""
@@ -158,8 +163,7 @@ class Person:
         return self._run(**more)
 
     async def answer(self, answers: Mapping[str, Any], **more: Any) -> Reader:
-        async with self.answering(answers, **more) as reader:
-            return await reader.rest()
+        return await self._whole(self.answering(answers, **more))
 
     async def approve(self, card: Mapping[str, Any], **more: Any) -> Reader:
         return await self.answer({card["interruptId"]: {"approved": True, **more}})
