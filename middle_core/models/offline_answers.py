@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
-from middle_core.models.offline_orders import order_of
+from middle_core.models.offline_orders import deletion_of, order_of
 
 SEARCH, SOURCES, STATS, COCKPIT = "search_knowledge", "list_sources", "get_stats", "cockpit_metrics"
-INGEST, SELECT, FILTER = "ingest_source", "select_sources", "filter_sources"
+INGEST, SELECT, FILTER, DELETE, PLAN = "ingest_source", "select_sources", "filter_sources", "delete_source", "confirm_plan"
 
 SHORT_SEARCH, SHORT_QUOTES, LONG_QUOTES = 5, 3, 12
 SHORT_QUOTE_CHARS, LONG_QUOTE_CHARS = 500, 4_000
@@ -94,17 +94,17 @@ def next_step(messages: Sequence[BaseMessage], tools: frozenset[str]) -> Ask | S
     if at is None:
         return Say(GREETING)
     question = messages[at].text.strip()
-    results = [m for m in messages[at + 1 :] if isinstance(m, ToolMessage)]
+    called = {c["id"]: c["name"] for m in messages[at + 1 :] if isinstance(m, AIMessage) for c in m.tool_calls}
+    results = [(m.name or called.get(m.tool_call_id, ""), m) for m in messages[at + 1 :] if isinstance(m, ToolMessage)]
     earlier = [m.text for m in messages[:at] if isinstance(m, HumanMessage)]
+    if DELETE in tools and (wanted := deletion_of(question)):
+        return _delete(wanted, dict(results), tools)
     if results:
         said = "\n".join(m.text for m in messages[:at] if isinstance(m, AIMessage)) if _goes_on(question, earlier) else ""
-        called = {c["id"]: c["name"] for m in messages[at + 1 :] if isinstance(m, AIMessage) for c in m.tool_calls}
-        return Say(_answer(question, [(m.name or called.get(m.tool_call_id, ""), m) for m in results], said))
+        return Say(_answer(question, results, said))
     if _LOOKING_AT.search(question):
         return Say(_page(messages))
-    if order := order_of(question, tools):
-        return Ask(*order)
-    step = _first_step(question, earlier, tools)
+    step = Ask(*order) if (order := order_of(question, tools)) else _first_step(question, earlier, tools)
     if isinstance(step, Say) and _has_picture(messages[at]):
         return Say(NO_PICTURES + step.text)
     return step
@@ -211,6 +211,27 @@ def _ingested(found: dict[str, Any]) -> str:
     return f"**{_plain(str(found.get('name') or 'The source'))}** is in the knowledge base now{held}. Ask me about it."
 
 
+def _delete(wanted: str, results: Mapping[str, ToolMessage], tools: frozenset[str]) -> Ask | Say:
+    """Look the source up by its name, then ask for its deletion, then say what came of it."""
+    if (told := results.get(DELETE)) is not None:
+        found = _object(told.text)
+        return Say(f"**{_plain(str(found.get('name') or wanted))}** is deleted." if found else told.text)
+    if (listed := results.get(SOURCES)) is None:
+        return Ask(SOURCES, {}) if SOURCES in tools else Ask(DELETE, {"source_id": wanted})
+    sources = _list(_object(listed.text) or {}, "sources")
+    named = [s for s in sources if wanted.lower() in {str(s.get("id")).lower(), str(s.get("name")).lower()}]
+    named = named or [s for s in sources if wanted.lower() in str(s.get("name")).lower()]
+    if len(named) != 1:
+        return Say(f"I find {'no source' if not named else 'several sources'} called **{_plain(wanted)}**. Say its whole name.")
+    return Ask(DELETE, {"source_id": str(named[0].get("id")), "reason": "You asked for it."})
+
+
+def _planned(found: dict[str, Any]) -> str:
+    steps = found.get("steps")
+    listed = "\n".join(f"{n}. {_plain(str(step))}" for n, step in enumerate(steps if isinstance(steps, list) else [], 1))
+    return f"This is the plan that we agreed on:\n\n{listed}"
+
+
 def _selected(found: dict[str, Any]) -> str:
     names = [_plain(str(s.get("name") or "")) for s in _list(found, "selected")]
     if not names:
@@ -229,7 +250,15 @@ def _filtered(found: dict[str, Any]) -> str:
     )
 
 
-_REPORTS: Final = {SOURCES: _sources, STATS: _stats, COCKPIT: _stats, INGEST: _ingested, SELECT: _selected, FILTER: _filtered}
+_REPORTS: Final = {
+    SOURCES: _sources,
+    STATS: _stats,
+    COCKPIT: _stats,
+    INGEST: _ingested,
+    PLAN: _planned,
+    SELECT: _selected,
+    FILTER: _filtered,
+}
 
 
 def _page(messages: Sequence[BaseMessage]) -> str:

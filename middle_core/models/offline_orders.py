@@ -49,6 +49,14 @@ RULES: Final[tuple[Rule, ...]] = (
         ),
         _text,
     ),
+    (
+        "confirm_plan",
+        _order(r"(?:make|write|propose|draw up) a plan\b(?: (?:to|for|of))?\s*(?P<it>.*)$"),
+        lambda m: {
+            "goal": _term(m) or "Work on the knowledge base",
+            "steps": ["List what is there", "Look for what is missing", "Say what to do next"],
+        },
+    ),
     ("cockpit_metrics", _order(r"(?:(?:show|open|draw|give)\b.{0,30}\b)?(?:cockpit|dashboard|metrics)\b.{0,40}$"), lambda _: {}),
     (
         "filter_sources",
@@ -71,6 +79,17 @@ RULES: Final[tuple[Rule, ...]] = (
         _names,
     ),
 )
+
+
+_DELETION = _order(
+    r"(?:(?:delete|erase)\b(?: the)?(?: (?:source|document|file))?|remove(?: the)? (?:source|document|file))(?: (?:called|named))? (?P<it>\S.*)$"
+)
+
+
+def deletion_of(sentence: str) -> str | None:
+    """What the sentence orders to be deleted, by the name or the id that it gives."""
+    match = _DELETION.match(sentence)
+    return (_term(match) or None) if match else None
 
 
 def order_of(sentence: str, tools: frozenset[str]) -> tuple[str, Arguments] | None:

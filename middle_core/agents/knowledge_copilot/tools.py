@@ -12,6 +12,7 @@ from langgraph.prebuilt import InjectedState
 from pydantic import Field
 
 from middle_core.agents.guard import repeatable
+from middle_core.agents.knowledge_copilot.guarded import delete_tool, plan_tool
 from middle_core.agents.knowledge_copilot.ingest import ingest_tool
 from middle_core.agents.knowledge_copilot.knowledge import Knowledge
 from middle_core.agents.knowledge_copilot.selection import SELECTED, selection_tool
@@ -24,7 +25,7 @@ DAYS: Final = 7
 
 
 def knowledge_tools(backend: Knowledge) -> list[BaseTool]:
-    """All tools of the copilot. Those that only read may be repeated after a crash; ingest_source may not."""
+    """All tools of the copilot. Those that only read may be repeated after a crash; ingest_source may not; the guarded ones see to it."""
 
     @tool
     async def search_knowledge(
@@ -67,7 +68,7 @@ def knowledge_tools(backend: Knowledge) -> list[BaseTool]:
         return await _numbers(backend, None)
 
     reading = [search_knowledge, list_sources, get_stats, cockpit_metrics, selection_tool(backend)]
-    return [*(repeatable(made) for made in reading), ingest_tool(backend)]
+    return [*(repeatable(made) for made in reading), ingest_tool(backend), delete_tool(backend), plan_tool()]
 
 
 async def _numbers(backend: Knowledge, days: int | None) -> dict[str, Any]:

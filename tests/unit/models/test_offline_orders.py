@@ -12,7 +12,7 @@ from middle_core.agents.knowledge_copilot.prompts import system_prompt
 from middle_core.models.offline_answers import Ask, Say, next_step
 from middle_core.models.offline_orders import RULES, order_of
 
-TOOLS = frozenset({"search_knowledge", "list_sources", "get_stats"} | {tool for tool, _, _ in RULES})
+TOOLS = frozenset({"search_knowledge", "list_sources", "get_stats", "delete_source"} | {tool for tool, _, _ in RULES})
 
 
 @pytest.mark.parametrize(
@@ -40,6 +40,14 @@ TOOLS = frozenset({"search_knowledge", "list_sources", "get_stats"} | {tool for 
         ("list the sources", "list_sources", {}),
         ("Which sources mention approvals?", "search_knowledge", {"query": "approvals", "k": 12}),
         ("How many sources are there?", "get_stats", {}),
+        ("delete the source Streams", "list_sources", {}),
+        ("Please delete “Streams”.", "list_sources", {}),
+        ("remove the document Streams", "list_sources", {}),
+        (
+            "Make a plan to tidy up",
+            "confirm_plan",
+            {"goal": "tidy up", "steps": ["List what is there", "Look for what is missing", "Say what to do next"]},
+        ),
     ],
 )
 def test_what_is_said_becomes_the_call_that_it_asks_for(sentence: str, tool: str, arguments: dict[str, Any]) -> None:
@@ -52,6 +60,7 @@ def test_what_is_said_becomes_the_call_that_it_asks_for(sentence: str, tool: str
         "How do I add a source?",
         "What is the cockpit good for?",
         "Can I filter events?",
+        "Who may delete a source?",
         "How is a URL such as https://x.example fetched?",
         "Which roles may add documents: all?",
     ],
@@ -85,12 +94,30 @@ def after(sentence: str, tool: str, result: dict[str, Any], *, named: bool = Tru
         ("ingest_source", {"status": "running", "job": "j"}, "still being added"),
         ("select_sources", {"selected": [{"id": "a", "name": "Streams"}]}, "only in these sources:\n\n- Streams"),
         ("select_sources", {"selected": []}, "in all sources again"),
+        ("confirm_plan", {"goal": "x", "steps": ["look", "leap"]}, "that we agreed on:\n\n1. look\n2. leap"),
         ("cockpit_metrics", {"sources": 3, "last_days": []}, "| sources | 3 |"),
         ("search_knowledge", {"query": "x", "limited_to": ["a", "b"], "passages": []}, "nothing about **x** in the 2 selected sources"),
     ],
 )
 def test_every_result_is_put_into_words(tool: str, result: dict[str, Any], says: str) -> None:
     assert says in after("go", tool, result)
+
+
+def test_a_source_is_looked_up_by_its_name_and_deleted_by_its_id() -> None:
+    listed = {"total": 2, "sources": [{"id": "s-1", "name": "Streams"}, {"id": "s-2", "name": "Streams and stops"}]}
+
+    def step(order: str, *more: BaseMessage) -> Ask | Say:
+        called = AIMessage("", tool_calls=[{"id": "c", "name": "list_sources", "args": {}, "type": "tool_call"}])
+        return next_step([HumanMessage(order), called, ToolMessage(json.dumps(listed), tool_call_id="c"), *more], TOOLS)
+
+    assert step("delete streams") == Ask("delete_source", {"source_id": "s-1", "reason": "You asked for it."})
+    assert step("delete and stops") == Ask("delete_source", {"source_id": "s-2", "reason": "You asked for it."})
+    assert step("delete s-2") == Ask("delete_source", {"source_id": "s-2", "reason": "You asked for it."})
+    assert step("delete stream") == Say("I find several sources called **stream**. Say its whole name.")
+    assert step("delete zebras") == Say("I find no source called **zebras**. Say its whole name.")
+    call = AIMessage("", tool_calls=[{"id": "d", "name": "delete_source", "args": {"source_id": "s-1"}, "type": "tool_call"}])
+    assert step("delete streams", call, ToolMessage('{"name": "Streams"}', tool_call_id="d")) == Say("**Streams** is deleted.")
+    assert step("delete streams", call, ToolMessage("The user said no.", tool_call_id="d")) == Say("The user said no.")
 
 
 def test_the_pages_own_tool_answers_under_the_id_of_its_call() -> None:

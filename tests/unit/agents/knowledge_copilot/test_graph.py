@@ -48,7 +48,16 @@ def principal(token: str, *roles: str) -> Principal:
     return Principal("https://issuer", token, token, frozenset(roles), until, {"roles": list(roles)}, Credential(token, until))
 
 
-TOOLS = ["search_knowledge", "list_sources", "get_stats", "cockpit_metrics", "select_sources", "ingest_source"]
+TOOLS = [
+    "search_knowledge",
+    "list_sources",
+    "get_stats",
+    "cockpit_metrics",
+    "select_sources",
+    "ingest_source",
+    "delete_source",
+    "confirm_plan",
+]
 
 
 async def verify(token: str) -> Principal:
