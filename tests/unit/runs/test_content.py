@@ -61,7 +61,7 @@ def test_paragraphs_of_a_summary_can_be_told_apart() -> None:
 
 @pytest.mark.parametrize(
     "content",
-    [b"\xff", None, 3, {"a": {1, 2}}, [{"type": "image"}], datetime(2026, 1, 1, tzinfo=UTC), float("nan"), object(), [None]],
+    [b"\xff", None, 3, {"a": {1, 2}}, [{"type": "image"}], datetime(2026, 1, 1, tzinfo=UTC), float("nan"), Ellipsis, [None]],
     ids=repr,
 )
 def test_a_tools_content_is_text_whatever_it_is(content: Any) -> None:
