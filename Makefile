@@ -37,11 +37,13 @@ frontend_core/.next/.done: node_modules/.done $(PAGE_SOURCES)
 run: setup frontend_core/.next/.done
 	$(PY) -m middle_core dev
 
-# Everything: rules, types, unit, contracts, scenarios, the page in a real browser.
+# Everything: rules, types, unit, contracts, scenarios, the page in a real browser. The browser tests run one after the other.
 test: lint frontend_core/.next/.done chromium
 	npm run --silent test:unit
-	$(PY) -m pytest --numprocesses=auto --dist=loadscope --maxprocesses=2
+	$(PY) -m pytest --numprocesses=2 --dist=loadscope -m "not e2e"
+	$(PY) -m pytest -m e2e
 
+# The quick part, below a minute.
 test-fast: setup
 	$(PY) -m pytest --numprocesses=2 --dist=loadscope -m "not slow and not e2e"
 
