@@ -16,7 +16,8 @@ _RANDOM_ID = re.compile(
     r"|(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])"  # its hex, or LangGraph's hash of a question
     r"|(?<=-)[0-9a-f]{8}\b"  # what `runs.ids` makes an id unique with
 )
-_TIMES = frozenset({"timestamp", "startedAt", "latencyMs", "rawEvent"})
+_DROPPED = frozenset({"timestamp", "startedAt", "latencyMs", "correlationId", "parentRunId"})
+"""Times, and what only the server gives."""
 _TOLD_BY_THE_ENGINE = frozenset({Custom.TURN.value, Custom.INTERRUPT_RESOLVED.value})
 """What a stream over HTTP has and the source does not tell."""
 _DELTAS = {
@@ -38,7 +39,7 @@ def stable(played: Played, *, numbered: bool = True) -> Played:
             case str():
                 return _RANDOM_ID.sub(number, value)
             case dict():
-                return {key: clean(one) for key, one in value.items() if key not in _TIMES}
+                return {key: clean(one) for key, one in value.items() if key not in _DROPPED}
             case list():
                 return [clean(one) for one in value]
             case _:

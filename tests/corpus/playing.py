@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+import uuid
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from ag_ui.core import RunAgentInput
 from copilotkit import LangGraphAGUIAgent
 
+from middle_core.agents.registry import AgentSpec
 from middle_core.errors import MiddleCoreError
 from middle_core.events import ClientRunId, ClientThreadId, Event, RunId, ThreadId
 from middle_core.runs.agui_source import AguiSource
@@ -19,6 +23,7 @@ from middle_core.runs.partials import fold
 from middle_core.runs.turn import rebuild
 from tests.corpus.browser import Browser
 from tests.corpus.case import Case, Script, Turn
+from tests.fakes.stack import Stack, stack
 
 THREAD = "t"
 PATIENCE_S = 10.0
@@ -42,7 +47,26 @@ async def ours(case: Case) -> Played:
     """Our source and our gate, driven as the engine drives them."""
     script = case.build()
     source = AguiSource("agent", script.graph, script.rules)
-    return await _play(script, lambda body, turn: _our_stream(source, body, turn))
+    return await _play(script, lambda body, turn: _our_stream(source, case.name, body, turn))
+
+
+async def over_http(cases: Sequence[Case], data_dir: Path) -> Mapping[str, Played]:
+    """The whole server, with an agent for each case; by the cases' keys."""
+    scripts = {case: case.build() for case in cases}
+    agents = {case.name: AgentSpec(script.graph, client_writable=script.rules.client_writable) for case, script in scripts.items()}
+    played = {}
+    async with stack(data_dir, agents={"default": next(iter(agents.values())), **agents}) as server:
+        for case, script in scripts.items():
+            played[case.key] = await _play(script, partial(_sent_stream, server, case.name), thread=case.name)
+    return played
+
+
+async def _sent_stream(server: Stack, agent: str, body: RunAgentInput, turn: Turn) -> AsyncIterator[Event]:
+    sent = body.model_dump(mode="json", by_alias=True, exclude_none=True)
+    async with server.stream("POST", f"/copilotkit/{agent}", body=sent) as reader:
+        await reader.rest()
+        for event in reader.events:
+            yield event
 
 
 async def theirs(case: Case) -> Played:
@@ -51,10 +75,10 @@ async def theirs(case: Case) -> Played:
     return await _play(script, lambda body, turn: _their_stream(script, body, turn))
 
 
-async def _play(script: Script, stream: Stream) -> Played:
+async def _play(script: Script, stream: Stream, *, thread: str = THREAD) -> Played:
     played, browser = Played(did=script.did), Browser()
     for at, turn in enumerate(script.turns, 1):
-        body = request(turn, browser, run=f"run-{at}")
+        body = request(turn, browser, run=f"run-{at}", thread=thread)
         browser.sends(body)
         async with asyncio.timeout(PATIENCE_S):
             events = [event async for event in stream(RunAgentInput.model_validate(body), turn)]
@@ -65,24 +89,25 @@ async def _play(script: Script, stream: Stream) -> Played:
     return played
 
 
-def request(turn: Turn, browser: Browser, *, run: str, thread: str = THREAD) -> dict[str, Any]:
+def request(turn: Turn, browser: Browser, *, run: str, thread: str) -> dict[str, Any]:
     """The RunAgentInput of a turn."""
     plain = {"threadId": thread, "runId": run, "tools": [], "context": [], "state": {}, "forwardedProps": {}}
     return plain | turn.body(browser)
 
 
-async def _our_stream(source: AguiSource, body: RunAgentInput, turn: Turn) -> AsyncIterator[Event]:
+async def _our_stream(source: AguiSource, name: str, body: RunAgentInput, turn: Turn) -> AsyncIterator[Event]:
     gate = Gate(
         thread_id=ClientThreadId(THREAD), run_id=ClientRunId(body.run_id), max_event_bytes=MAX_EVENT_BYTES, correlation_id="correlation"
     )
     thread = ThreadId(THREAD)
-    begin = opening(thread_id=ClientThreadId(THREAD), run_id=ClientRunId(body.run_id), our_run_id=RunId("ours"), agent="default", attempt=1)
+    our_id = RunId(str(uuid.uuid4()))
+    begin = opening(thread_id=ClientThreadId(THREAD), run_id=ClientRunId(body.run_id), our_run_id=our_id, agent=name, attempt=1)
     legal = list(begin)
     for event in begin:
         yield event
     end: End
+    run = source.open(rebuild(body, await source.view(thread), source.rules), thread_id=thread, run_id=our_id)
     try:
-        run = source.open(rebuild(body, await source.view(thread), source.rules), thread_id=thread, run_id=RunId("ours"))
         async for event in _until_stopped(run.events(), turn):
             for one in gate.feed(event):
                 legal.append(one)

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from tests.corpus import golden
 from tests.corpus.browser import folded
 from tests.corpus.case import all_cases
-from tests.corpus.playing import ours, theirs
+from tests.corpus.normal import stable
+from tests.corpus.playing import THREAD, ours, over_http, theirs
 from tests.fakes.agui_rules import violations
 from tests.fakes.agui_verify import verify_streams
 from tests.fakes.play import essence
+from tests.fakes.stack import READ
 
 CASES = all_cases()
 
@@ -26,6 +32,23 @@ async def test_streams_are_the_golden_ones_and_the_claim_about_the_sdk_is_true(k
     if case.why:
         assert found["sdk"], f"the SDK tells the same as we do now. Has it repaired this? {case.why}"
     assert found == expected, f"the SDK tells something else than it did. {how}"
+
+
+async def test_the_server_sends_the_same_streams(tmp_path: Path) -> None:
+    cases = [one for one in CASES.values() if one.http]
+    assert len(cases) >= 8
+    READ.clear()
+    sent = await over_http(cases, tmp_path)
+    told = {key: golden.plain(stable(one).streams) for key, one in sent.items()}
+    assert told == {one.key: in_thread(golden.read(one)["streams"], one.name) for one in cases}
+    assert [one for one in await verify_streams([bytes(raw) for raw in READ]) if not one.ok] == []
+
+
+def in_thread(streams: list[list[dict[str, Any]]], thread: str) -> list[list[dict[str, Any]]]:
+    """The streams, as of that thread: in one server each case has its own."""
+    text = json.dumps(streams).replace(f'"threadId": "{THREAD}"', f'"threadId": "{thread}"')
+    found: list[list[dict[str, Any]]] = json.loads(text)
+    return found
 
 
 async def test_every_stream_is_accepted_by_the_browsers_client_and_by_the_validator() -> None:
