@@ -131,7 +131,7 @@ async def readme_picture(browser: Browser, site: Site, path: Path) -> None:
         await tab.until_answer(lambda answer: len(answer) > 100)
         await tab.until_idle()
     await expect(tab.find("thread-item")).to_have_count(4)
-    await tab.find("message-user").scroll_into_view_if_needed()
+    await tab.page.get_by_role("region", name="Conversation").evaluate("(region) => region.scrollTo(0, 0)")
     await tab.page.evaluate("document.activeElement.blur()")
     await tab.page.screenshot(path=path)
     await context.close()
