@@ -4,12 +4,17 @@ import { CopilotChatConfigurationProvider } from "@copilotkit/react-core/v2/head
 import { useEffect, useMemo, useRef } from "react";
 import { SessionExpired } from "./auth/SessionExpired";
 import type { AuthState } from "./auth/auth";
+import styles from "./chat.module.css";
 import { Composer } from "./composer/Composer";
+import { GraphPanel } from "./graph/GraphPanel";
+import { GRAPH_TOGGLE, type PanelState } from "./graph/usePanel";
 import { MessageList } from "./messages/MessageList";
 import { announcementOf } from "./session/announcement";
 import { useThreadSession, type SessionHost } from "./session/useThreadSession";
 import { Welcome } from "./shell/Welcome";
-import { RunStateContext, useToolStatusRenderer } from "./tools/ToolRenderer";
+import { SourcesProvider } from "./sources/desk";
+import { Suggestions } from "./suggestions/Suggestions";
+import { RunStateContext, useToolRenderer } from "./tools/ToolRenderer";
 
 interface ChatProps {
   readonly threadId: string;
@@ -19,17 +24,18 @@ interface ChatProps {
   /** Grows each time the server has come back or the person has signed in again. */
   readonly recoveries: number;
   readonly hint: string;
+  readonly graphPanel: PanelState;
   readonly onSignIn: () => void;
   /** The first message of a new conversation was sent. */
   readonly onFirstMessage: (threadId: string) => void;
 }
 
-export function Chat({ threadId, known, host, auth, recoveries, hint, onSignIn, onFirstMessage }: ChatProps) {
+export function Chat({ threadId, known, host, auth, recoveries, hint, graphPanel, onSignIn, onFirstMessage }: ChatProps) {
   const { session, view } = useThreadSession(threadId, known, host);
   const inputRef = useRef<HTMLTextAreaElement>(null);
   const signedIn = auth.status === "signed-in";
   const running = view.phase === "running" || view.phase === "reconnecting";
-  useToolStatusRenderer();
+  useToolRenderer();
 
   useEffect(() => {
     if (recoveries > 0) session.recovered();
@@ -63,33 +69,53 @@ export function Chat({ threadId, known, host, auth, recoveries, hint, onSignIn, 
   return (
     <CopilotChatConfigurationProvider agentId={session.agentId} threadId={threadId} hasExplicitThreadId>
       <RunStateContext value={runState}>
-        <MessageList
-          view={view}
-          welcome={<Welcome name={auth.person.name} disabled={!signedIn} onAsk={send} />}
-          signedIn={signedIn}
-          onRetry={() => {
-            session.retry();
-          }}
-          onDismiss={() => {
-            session.dismissFailure();
-          }}
-        />
-        {auth.status === "expired" && <SessionExpired person={auth.person} again={auth.again} onSignIn={onSignIn} />}
-        <Composer
-          draftKey={`${auth.person.sub}.${known ? threadId : "new"}`}
-          running={running}
-          blocked={blocked}
-          hint={hint}
-          onSend={send}
-          onStop={() => {
-            session.stop();
-            inputRef.current?.focus();
-          }}
-          inputRef={inputRef}
-        />
-        <p className="sr-only" role="status" aria-live="polite" data-testid="announcement">
-          {announcementOf(view)}
-        </p>
+        <SourcesProvider state={view.state} onState={session.setState} busy={view.phase !== "idle"}>
+          <div className={styles.stage}>
+            <div className={styles.conversation}>
+              <MessageList
+                view={view}
+                welcome={<Welcome name={auth.person.name} disabled={!signedIn} onAsk={send} />}
+                signedIn={signedIn}
+                onRetry={() => {
+                  session.retry();
+                }}
+                onDismiss={() => {
+                  session.dismissFailure();
+                }}
+              >
+                {signedIn && view.phase === "idle" && view.failure === undefined && <Suggestions rows={view.rows} onAsk={send} />}
+              </MessageList>
+            </div>
+            <div className={styles.dock}>
+              {auth.status === "expired" && <SessionExpired person={auth.person} again={auth.again} onSignIn={onSignIn} />}
+              <Composer
+                draftKey={`${auth.person.sub}.${known ? threadId : "new"}`}
+                running={running}
+                blocked={blocked}
+                hint={hint}
+                onSend={send}
+                onStop={() => {
+                  session.stop();
+                  inputRef.current?.focus();
+                }}
+                inputRef={inputRef}
+              />
+            </div>
+            {graphPanel.open && (
+              <GraphPanel
+                graph={view.graph}
+                running={view.phase !== "idle"}
+                onClose={() => {
+                  graphPanel.setOpen(false);
+                  document.getElementById(GRAPH_TOGGLE)?.focus();
+                }}
+              />
+            )}
+          </div>
+          <p className="sr-only" role="status" aria-live="polite" data-testid="announcement">
+            {announcementOf(view)}
+          </p>
+        </SourcesProvider>
       </RunStateContext>
     </CopilotChatConfigurationProvider>
   );

@@ -7,6 +7,7 @@ import type { Auth, AuthState } from "./auth/auth";
 import { Chat } from "./Chat";
 import { CopilotProvider } from "./CopilotProvider";
 import { isAway, type Failure } from "./errors/failure";
+import { usePanel } from "./graph/usePanel";
 import { Health } from "./health";
 import { useModel } from "./model";
 import { authHeaders, type SessionHost } from "./session/useThreadSession";
@@ -40,6 +41,7 @@ function Frame({ auth, state }: WorkspaceProps) {
   const [recoveries, setRecoveries] = useState(0);
   const [sidebarOpen, setSidebarOpen] = useState(false);
   const menuRef = useRef<HTMLButtonElement>(null);
+  const graphPanel = usePanel();
   const parts = useParts(auth, () => {
     setRecoveries((count) => count + 1);
   });
@@ -103,6 +105,7 @@ function Frame({ auth, state }: WorkspaceProps) {
             person={person}
             menuRef={menuRef}
             sidebarOpen={sidebarOpen}
+            graphPanel={graphPanel}
             onOpenSidebar={() => {
               setSidebarOpen(true);
             }}
@@ -125,6 +128,7 @@ function Frame({ auth, state }: WorkspaceProps) {
             host={parts.host}
             auth={state}
             recoveries={recoveries}
+            graphPanel={graphPanel}
             hint={model?.offline === true ? "The offline model quotes the knowledge base; it does not reason." : "Answers can be wrong. Check the passages they rest on."}
             onSignIn={() => void auth.signInAgain()}
             onFirstMessage={thread.settle}

@@ -22,7 +22,7 @@ INGEST, SELECT, FILTER, DELETE, PLAN = "ingest_source", "select_sources", "filte
 SHORT_SEARCH, SHORT_QUOTES, LONG_QUOTES = 5, 3, 12
 SHORT_QUOTE_CHARS, LONG_QUOTE_CHARS = 500, 4_000
 MAX_QUERY_CHARS: Final = 300
-MAX_LISTED: Final = 40
+MAX_LISTED: Final = 12
 
 WHO_I_AM = (
     "I am the **offline model** of this demo. I run without a key and without a network: I look your question up in the knowledge base "
@@ -193,7 +193,9 @@ def _sources(found: dict[str, Any]) -> str:
     if not names:
         return "The knowledge base holds no documents that you may see."
     rest = f"\n\n…and {total - MAX_LISTED} more." if isinstance(total, int) and total > MAX_LISTED else ""
-    return f"The knowledge base holds {total} documents:\n\n" + "\n".join(f"- {name}" for name in names[:MAX_LISTED]) + rest
+    # A name that begins with a number would be a list in the list.
+    shown = (re.sub(r"^(\d+)([.)])", r"\1\\\2", name) for name in names[:MAX_LISTED])
+    return f"The knowledge base holds {total} documents:\n\n" + "\n".join(f"- {name}" for name in shown) + rest
 
 
 def _stats(found: dict[str, Any]) -> str:
@@ -201,6 +203,14 @@ def _stats(found: dict[str, Any]) -> str:
     if not rows:
         return "The knowledge base gave no numbers."
     return "The knowledge base in numbers:\n\n| what | count |\n|---|---|\n" + "\n".join(f"| {key} | {value} |" for key, value in rows)
+
+
+def _cockpit(found: dict[str, Any]) -> str:
+    """A sentence: the page draws the numbers."""
+    sources, passages, served = found.get("sources"), found.get("passages"), found.get("queries_served")
+    running = found.get("jobs_running")
+    busy = f" {running} {'source is' if running == 1 else 'sources are'} being added right now." if running else ""
+    return f"The knowledge base holds **{sources}** sources with **{passages}** passages, and has served **{served}** questions.{busy}"
 
 
 def _ingested(found: dict[str, Any]) -> str:
@@ -253,7 +263,7 @@ def _filtered(found: dict[str, Any]) -> str:
 _REPORTS: Final = {
     SOURCES: _sources,
     STATS: _stats,
-    COCKPIT: _stats,
+    COCKPIT: _cockpit,
     INGEST: _ingested,
     PLAN: _planned,
     SELECT: _selected,

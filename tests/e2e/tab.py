@@ -23,7 +23,7 @@ expect.set_options(timeout=PATIENCE_S * 1000)
 
 TEXT_OF = """(row) => {
     const copy = row.cloneNode(true);
-    for (const other of copy.querySelectorAll('.sr-only, button, [data-testid="tool-status"], [data-testid="stopped-mark"]')) other.remove();
+    for (const other of copy.querySelectorAll('.sr-only, button, [data-testid="tool-card"], [data-testid="stopped-mark"]')) other.remove();
     return copy.textContent;
 }"""
 """What the assistant said, without what the page adds."""

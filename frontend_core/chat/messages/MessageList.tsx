@@ -16,9 +16,11 @@ interface MessageListProps {
   readonly signedIn: boolean;
   readonly onRetry: () => void;
   readonly onDismiss: () => void;
+  /** Stands below the last message. */
+  readonly children?: ReactNode;
 }
 
-export function MessageList({ view, welcome, signedIn, onRetry, onDismiss }: MessageListProps) {
+export function MessageList({ view, welcome, signedIn, onRetry, onDismiss, children }: MessageListProps) {
   const { scrollRef, contentRef, atEnd, toEnd } = useStickToEnd(view);
   const { rows, phase } = view;
   const failure = signedIn || view.failure?.code !== "unauthorized" ? view.failure : undefined;
@@ -46,7 +48,7 @@ export function MessageList({ view, welcome, signedIn, onRetry, onDismiss }: Mes
               if (row.kind === "assistant") return <AssistantMessage key={row.id} row={row} />;
               return (
                 <details key={row.id} className={styles.reasoning}>
-                  <summary>{row.streaming ? "Thinking…" : "Thought about it"}</summary>
+                  <summary>{row.streaming ? "Thinking…" : "Thought for a moment"}</summary>
                   <p>{row.text}</p>
                 </details>
               );
@@ -63,6 +65,7 @@ export function MessageList({ view, welcome, signedIn, onRetry, onDismiss }: Mes
             )}
             {view.stoppedEmpty && lastRow?.kind === "user" && <StoppedMark words="Stopped before the answer began" />}
             {failure !== undefined && <ErrorCard failure={failure} onRetry={onRetry} onDismiss={onDismiss} />}
+            {children}
           </div>
         )}
       </div>

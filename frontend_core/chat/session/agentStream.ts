@@ -30,6 +30,7 @@ export interface StreamDeps {
     /** An event that only a running run sends. */
     readonly live: () => void;
     readonly custom: (name: string, value: unknown) => void;
+    readonly state: (state: Readonly<Record<string, unknown>>) => void;
   };
 }
 
@@ -173,8 +174,15 @@ export class AgentStream {
         on.custom(event.name, event.value);
       },
       onMessagesChanged: on.changed,
+      onStateChanged: ({ state }) => {
+        on.state(isObject(state) ? state : {});
+      },
     });
   }
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Leave the stream and close its connection: detaching alone leaves it open until the run ends. */

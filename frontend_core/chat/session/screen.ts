@@ -7,6 +7,7 @@
 
 import type { Message } from "@ag-ui/core";
 import type { Failure } from "../errors/failure";
+import { NO_GRAPH, type RunGraph } from "../graph/runGraph";
 import { Store } from "../ui/store";
 import type { Progress } from "./progress";
 import { buildRows, openAnswer, weightOf, type Row } from "./rows";
@@ -19,6 +20,10 @@ export interface SessionView {
   readonly failure: Failure | undefined;
   /** What the server says it is doing, by tool call id, or "" for the run as a whole. */
   readonly progress: ReadonlyMap<string, Progress>;
+  /** The state that the page and the agent share. */
+  readonly state: Readonly<Record<string, unknown>>;
+  /** The agent's graph, and what its nodes did in the newest run that was seen. */
+  readonly graph: RunGraph;
   /** Stopped before the answer began: there is no message that could carry the mark. */
   readonly stoppedEmpty: boolean;
 }
@@ -52,7 +57,7 @@ export class Screen {
     private readonly deps: ScreenDeps,
     phase: Phase,
   ) {
-    this.view = new Store<SessionView>({ phase, rows: [], failure: undefined, progress: new Map(), stoppedEmpty: false });
+    this.view = new Store<SessionView>({ phase, rows: [], failure: undefined, progress: new Map(), state: {}, graph: NO_GRAPH, stoppedEmpty: false });
   }
 
   get phase(): Phase {

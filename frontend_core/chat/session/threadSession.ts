@@ -7,10 +7,11 @@
 
 import type { CopilotKitCoreReact } from "@copilotkit/react-core/v2/headless";
 import { failureOfThrown, isAway, type Failure } from "../errors/failure";
+import { advanceGraph } from "../graph/runGraph";
 import type { Store } from "../ui/store";
 import { AgentStream, type Outcome } from "./agentStream";
 import { delayOf, type Backoff } from "./backoff";
-import { readProgress } from "./progress";
+import { advance } from "./progress";
 import { openAnswer } from "./rows";
 import { Screen, type Outgoing, type SessionView } from "./screen";
 import { Pause, whileHolds } from "./waiting";
@@ -86,6 +87,9 @@ export class ThreadSession {
         custom: (name, value) => {
           this.#custom(name, value);
         },
+        state: (state) => {
+          this.#screen.show({ state });
+        },
       },
     });
     this.#screen = new Screen({ messages: () => this.#stream.agent?.messages, nextFrame: deps.nextFrame }, deps.known ? "loading" : "idle");
@@ -150,6 +154,11 @@ export class ThreadSession {
   attach(): void {
     if (this.#screen.phase === "idle") this.#go(this.#attach());
   }
+
+  /** Set a part of the state that is shared with the agent. It goes out with the next message. */
+  readonly setState = (part: Readonly<Record<string, unknown>>): void => {
+    this.#stream.agent?.setState({ ...this.view.get().state, ...part });
+  };
 
   dismissFailure(): void {
     this.#screen.show({ failure: undefined });
@@ -361,9 +370,11 @@ export class ThreadSession {
       this.#cut = true;
       this.#screen.markStopped();
     } else if (name === "middle_core.progress") {
-      const progress = readProgress(value);
-      if (progress === undefined) return;
-      this.#screen.show({ progress: new Map(this.view.get().progress).set(progress.toolCallId ?? "", progress) });
+      this.#screen.show({ progress: advance(this.view.get().progress, value) });
+    } else {
+      const before = this.view.get().graph;
+      const graph = advanceGraph(before, name, value);
+      if (graph !== before) this.#screen.show({ graph });
     }
   }
 

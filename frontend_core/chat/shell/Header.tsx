@@ -2,8 +2,9 @@
 
 import type { Ref } from "react";
 import type { Person } from "../auth/people";
+import { GRAPH_TOGGLE, type PanelState } from "../graph/usePanel";
 import { IconButton } from "../ui/Button";
-import { MenuIcon } from "../ui/icons";
+import { GraphIcon, MenuIcon } from "../ui/icons";
 import styles from "./shell.module.css";
 import { ThemeToggle } from "./ThemeToggle";
 import { UserMenu } from "./UserMenu";
@@ -15,10 +16,11 @@ interface HeaderProps {
   readonly onChoosePerson: (sub: string) => void;
   readonly onOpenSidebar: () => void;
   readonly sidebarOpen: boolean;
+  readonly graphPanel: PanelState;
   readonly menuRef: Ref<HTMLButtonElement>;
 }
 
-export function Header({ title, model, person, onChoosePerson, onOpenSidebar, sidebarOpen, menuRef }: HeaderProps) {
+export function Header({ title, model, person, onChoosePerson, onOpenSidebar, sidebarOpen, graphPanel, menuRef }: HeaderProps) {
   return (
     <header className={styles.header}>
       <IconButton
@@ -41,6 +43,18 @@ export function Header({ title, model, person, onChoosePerson, onOpenSidebar, si
         </span>
       )}
       <span className={styles.spacer} />
+      <IconButton
+        id={GRAPH_TOGGLE}
+        label="Execution graph"
+        aria-expanded={graphPanel.open}
+        aria-controls="graph-panel"
+        data-testid="graph-toggle"
+        onClick={() => {
+          graphPanel.setOpen(!graphPanel.open);
+        }}
+      >
+        <GraphIcon />
+      </IconButton>
       <ThemeToggle />
       <UserMenu person={person} onChoose={onChoosePerson} />
     </header>

@@ -3,25 +3,26 @@
 import { useId, useState } from "react";
 import type { Progress } from "../session/progress";
 import { AlertIcon, CheckIcon, ChevronIcon, Spinner, StopIcon } from "../ui/icons";
-import { describeTool, readable, type ToolState } from "./describe";
-import { Passages, readPassages } from "./Passages";
+import { readable, type ToolState, type ToolWords } from "./describe";
 import styles from "./tools.module.css";
 
 interface ToolStatusProps {
   readonly name: string;
+  readonly words: ToolWords;
   readonly args: Readonly<Record<string, unknown>>;
   readonly result: string | undefined;
-  readonly running: boolean;
   readonly progress: Progress | undefined;
+  /** A card below shows how it goes on: the line does not say it again. */
+  readonly quiet?: boolean;
 }
 
 const STATE_WORDS: Readonly<Record<ToolState, string>> = { running: "running", done: "done", failed: "failed", stopped: "stopped" };
 
-export function ToolStatus({ name, args, result, running, progress }: ToolStatusProps) {
+export function ToolStatus({ name, words, args, result, progress, quiet = false }: ToolStatusProps) {
   const [open, setOpen] = useState(false);
   const panelId = useId();
-  const words = describeTool({ name, args, result, running });
-  const outcome = words.state === "running" ? (progress?.label ?? "") : words.outcome;
+  const told = quiet ? undefined : progress;
+  const outcome = words.state === "running" ? (told?.label ?? "") : words.outcome;
   return (
     <div className={styles.tool} data-testid="tool-status" data-tool={name} data-state={words.state}>
       <button
@@ -45,34 +46,31 @@ export function ToolStatus({ name, args, result, running, progress }: ToolStatus
           <ChevronIcon size={14} />
         </span>
       </button>
-      {words.state === "running" && progress?.fraction !== undefined && (
-        <progress className={styles.bar} value={progress.fraction} aria-label={progress.label} />
+      {words.state === "running" && told?.fraction !== undefined && (
+        <progress className={styles.bar} value={told.fraction} aria-label={told.label} />
       )}
       {open && (
         <div id={panelId} className={styles.panel}>
-          <Details name={name} args={args} result={result} />
+          <Details args={args} result={result} />
         </div>
       )}
     </div>
   );
 }
 
-function Details({ name, args, result }: Pick<ToolStatusProps, "name" | "args" | "result">) {
-  const passages = name === "search_knowledge" && result !== undefined ? readPassages(result) : undefined;
+function Details({ args, result }: Pick<ToolStatusProps, "args" | "result">) {
   const hasArgs = Object.keys(args).length > 0;
   return (
     <>
       <h4>Asked with</h4>
       {hasArgs ? <pre tabIndex={0}>{JSON.stringify(args, null, 2)}</pre> : <p className={styles.none}>no arguments</p>}
       <h4>Result</h4>
-      {result === undefined && <p className={styles.none}>none yet</p>}
-      {passages !== undefined && <Passages passages={passages} />}
-      {result !== undefined && passages === undefined && <pre tabIndex={0}>{readable(result)}</pre>}
+      {result === undefined ? <p className={styles.none}>none yet</p> : <pre tabIndex={0}>{readable(result)}</pre>}
     </>
   );
 }
 
-function StateIcon({ state }: { readonly state: ToolState }) {
+export function StateIcon({ state }: { readonly state: ToolState }) {
   if (state === "running") return <Spinner size={15} />;
   if (state === "done") return <CheckIcon size={15} />;
   if (state === "failed") return <AlertIcon size={15} />;

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { describeTool, readable } from "./describe";
-import { readPassages } from "./Passages";
+import { describeTool, faultWords, readable } from "./describe";
 
 const facts = { name: "search_knowledge", args: { query: "stop" }, result: undefined, running: true };
 
@@ -19,7 +18,12 @@ describe("describeTool", () => {
     expect(describeTool({ ...facts, result: passages(1) }).outcome).toBe("1 passage");
     expect(describeTool({ ...facts, result: passages(0) }).outcome).toBe("nothing found");
     expect(describeTool({ name: "list_sources", args: {}, result: '{"total":21,"sources":[]}', running: false }).outcome).toBe("21 sources");
-    expect(describeTool({ name: "get_stats", args: {}, result: '{"sources":2,"passages":1}', running: false }).outcome).toBe("2 sources, 1 passage");
+    expect(describeTool({ name: "filter_sources", args: { text: "x" }, result: '{"shown":2,"total":9}', running: false })).toEqual({
+      state: "done",
+      title: "Filtered the table of sources for “x”",
+      outcome: "2 of 9",
+    });
+    expect(describeTool({ name: "select_sources", args: {}, result: '{"selected":[]}', running: false }).outcome).toBe("all sources");
   });
 
   it("says that a call failed or was stopped", () => {
@@ -27,6 +31,12 @@ describe("describeTool", () => {
     expect(describeTool({ ...facts, result: "The arguments of search_knowledge are not valid, so nothing was run." }).state).toBe("failed");
     expect(describeTool({ ...facts, result: "This call was not completed: the user stopped it." }).state).toBe("stopped");
     expect(describeTool({ ...facts, running: false }).state).toBe("stopped");
+  });
+
+  it("tells why, without the words that are for the model", () => {
+    expect(faultWords("The tool search_knowledge could not do this. It is away.")).toBe("It is away.");
+    expect(faultWords('{"error":"There is no table."}')).toBe("There is no table.");
+    expect(describeTool({ ...facts, name: "filter_sources", result: '{"error":"There is no table."}' }).state).toBe("failed");
   });
 
   it("does not take a document that speaks of stops for a call that was stopped", () => {
@@ -52,17 +62,5 @@ describe("readable", () => {
   it("lays JSON out and leaves the rest alone", () => {
     expect(readable('{"a":1}')).toBe('{\n  "a": 1\n}');
     expect(readable('{"a":')).toBe('{"a":');
-  });
-});
-
-describe("readPassages", () => {
-  it("reads what it can show and leaves the rest", () => {
-    const result = JSON.stringify({ passages: [{ title: "T", location: "p. 1", text: "words" }, { text: "bare" }, { title: "no text" }, 7] });
-    expect(readPassages(result)).toEqual([
-      { title: "T", location: "p. 1", text: "words" },
-      { title: "", location: "", text: "bare" },
-    ]);
-    expect(readPassages("The tool failed.")).toBeUndefined();
-    expect(readPassages('{"other":1}')).toBeUndefined();
   });
 });

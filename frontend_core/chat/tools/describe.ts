@@ -3,6 +3,8 @@
  * tool by nothing but its name.
  */
 
+import { readObject } from "./results";
+
 export type ToolState = "running" | "done" | "failed" | "stopped";
 
 export interface ToolCallFacts {
@@ -42,14 +44,25 @@ const WORDINGS: Readonly<Record<string, Wording>> = {
   get_stats: {
     doing: () => "Reading the statistics",
     did: () => "Read the statistics",
-    outcome: ({ sources, passages }) =>
-      typeof sources === "number" && typeof passages === "number"
-        ? `${counted(sources, "source", "no sources")}, ${counted(passages, "passage", "no passages")}`
-        : "",
+  },
+  cockpit_metrics: {
+    doing: () => "Reading the cockpit",
+    did: () => "Read the cockpit",
   },
   ingest_source: {
-    doing: ({ name }) => `Adding a source${named(name)}`,
-    did: ({ name }) => `Added a source${named(name)}`,
+    doing: ({ title }) => `Adding a source${named(title)}`,
+    did: ({ title }) => `Added a source${named(title)}`,
+    outcome: ({ status }) => (status === "running" ? "still being added" : ""),
+  },
+  select_sources: {
+    doing: () => "Changing the selection of sources",
+    did: () => "Changed the selection of sources",
+    outcome: ({ selected }) => counted(selected, "source", "all sources"),
+  },
+  filter_sources: {
+    doing: ({ text }) => `Filtering the table of sources${quoted(text)}`,
+    did: ({ text }) => (text === "" ? "Cleared the filter of the table of sources" : `Filtered the table of sources${quoted(text)}`),
+    outcome: ({ shown, total }) => (typeof shown === "number" && typeof total === "number" ? `${shown} of ${total}` : ""),
   },
   delete_source: {
     doing: ({ name }) => `Deleting a source${named(name)}`,
@@ -66,7 +79,8 @@ export function describeTool({ name, args, result, running }: ToolCallFacts): To
   }
   if (isCancelled(result)) return { state: "stopped", title: wording.doing(args), outcome: "stopped" };
   if (isFault(name, result)) return { state: "failed", title: wording.doing(args), outcome: "failed" };
-  const data = parseObject(result);
+  const data = readObject(result);
+  if (typeof data?.error === "string") return { state: "failed", title: wording.doing(args), outcome: "failed" };
   return { state: "done", title: wording.did(args), outcome: data && wording.outcome ? wording.outcome(data) : "" };
 }
 
@@ -84,6 +98,12 @@ function isFault(name: string, result: string): boolean {
   return result.startsWith(`The tool ${name} `) || result.startsWith(`The arguments of ${name} `) || result.startsWith("Error:");
 }
 
+/** Why a call failed, for a person: without the words that are for the model. */
+export function faultWords(result: string): string {
+  const error = readObject(result)?.error;
+  return typeof error === "string" ? error : result.replace(/^The tool \w+ could not do this\. /, "");
+}
+
 /** What middle-core answers in place of a tool that was stopped. Only its own words count: a document may speak of stops too. */
 function isCancelled(result: string): boolean {
   return result.startsWith("This call was not completed");
@@ -92,15 +112,6 @@ function isCancelled(result: string): boolean {
 function generic(name: string): Wording {
   const words = name.replaceAll(/[_-]+/g, " ").replaceAll(/([a-z])([A-Z])/g, "$1 $2").trim().toLowerCase();
   return { doing: () => `Using ${words}`, did: () => `Used ${words}` };
-}
-
-function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : undefined;
-  } catch {
-    return undefined; // A plain text result has no summary.
-  }
 }
 
 function quoted(value: unknown): string {

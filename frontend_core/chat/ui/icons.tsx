@@ -58,6 +58,9 @@ export const SystemIcon = ({ size }: IconProps) => (
   <Icon size={size}><rect x="4" y="5" width="16" height="11" rx="2" /><path d="M9 20h6M12 16v4" /></Icon>
 );
 export const SearchIcon = ({ size }: IconProps) => <Icon size={size}><circle cx="11" cy="11" r="6" /><path d="m19 19-3.6-3.6" /></Icon>;
+export const GraphIcon = ({ size }: IconProps) => (
+  <Icon size={size}><circle cx="12" cy="5" r="2.2" /><circle cx="6" cy="18.5" r="2.2" /><circle cx="18" cy="18.5" r="2.2" /><path d="M12 7.2v4.3M12 11.5 6.8 16.4M12 11.5l5.2 4.9" /></Icon>
+);
 export const ExternalIcon = ({ size }: IconProps) => <Icon size={size}><path d="M13 5h6v6M19 5l-8 8M10 6H6v12h12v-4" /></Icon>;
 export const OfflineIcon = ({ size }: IconProps) => (
   <Icon size={size}><path d="M4 4l16 16M8.5 9.8A6 6 0 0 0 6 11.2M3.5 8.5a10 10 0 0 1 3-2M12 6a10 10 0 0 1 8.5 2.5M15 10.2a6 6 0 0 1 3 1.6M9.5 15a3.5 3.5 0 0 1 5 0M12 18.5v.1" /></Icon>

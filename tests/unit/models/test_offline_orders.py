@@ -95,7 +95,8 @@ def after(sentence: str, tool: str, result: dict[str, Any], *, named: bool = Tru
         ("select_sources", {"selected": [{"id": "a", "name": "Streams"}]}, "only in these sources:\n\n- Streams"),
         ("select_sources", {"selected": []}, "in all sources again"),
         ("confirm_plan", {"goal": "x", "steps": ["look", "leap"]}, "that we agreed on:\n\n1. look\n2. leap"),
-        ("cockpit_metrics", {"sources": 3, "last_days": []}, "| sources | 3 |"),
+        ("cockpit_metrics", {"sources": 3, "passages": 9, "queries_served": 1, "jobs_running": 1}, "**3** sources with **9** passages"),
+        ("list_sources", {"total": 2, "sources": [{"name": "0001. One"}, {"name": "Two"}]}, "- 0001\\. One\n- Two"),
         ("search_knowledge", {"query": "x", "limited_to": ["a", "b"], "passages": []}, "nothing about **x** in the 2 selected sources"),
     ],
 )

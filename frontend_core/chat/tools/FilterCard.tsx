@@ -1,0 +1,27 @@
+/** What the agent did to the table of sources, and the way to it. */
+
+import { useSources } from "../sources/desk";
+import { Button } from "../ui/Button";
+import type { CardProps } from "./card";
+import { numberIn, readObject } from "./results";
+import styles from "./tools.module.css";
+
+export function FilterCard({ state, result }: CardProps) {
+  const { tableId } = useSources();
+  const data = readObject(result);
+  if (state !== "done" || data === undefined || numberIn(data, "shown") === undefined) return null;
+  return (
+    <div className={styles.action}>
+      <Button
+        className={styles.small}
+        onClick={() => {
+          const table = tableId === undefined ? null : document.getElementById(tableId);
+          table?.scrollIntoView({ block: "center", behavior: "smooth" });
+          table?.querySelector("input")?.focus({ preventScroll: true });
+        }}
+      >
+        Show the table
+      </Button>
+    </div>
+  );
+}
