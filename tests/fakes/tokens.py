@@ -83,7 +83,7 @@ def jwk_of(key: PrivateKey, kid: str | None = None, **more: Any) -> dict[str, An
 def claims(**changes: Any) -> dict[str, Any]:
     """What an honest token says; a change of None takes the claim away."""
     now = int(time.time())
-    said = {"iss": ISSUER, "aud": AUDIENCE, "sub": "alice", "name": "Alice", "roles": ["admin"], "iat": now, "exp": now + 300, **changes}
+    said = {"iss": ISSUER, "aud": AUDIENCE, "sub": "alice", "name": "Alice", "roles": ["admin"], "iat": now, "exp": now + 3600, **changes}
     return {name: value for name, value in said.items() if value is not None}
 
 
