@@ -7,6 +7,7 @@ bytes to send, or None to hang up. While a handler works, a client that goes awa
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -53,6 +54,7 @@ class HttpServer:
 
     async def __aexit__(self, *_: object) -> None:
         self._server.close()
+        await asyncio.sleep(0)  # a connection that was accepted in this turn of the loop gets its task
         for task in self._connections:
             task.cancel()
         await asyncio.gather(*self._connections, return_exceptions=True)
@@ -73,6 +75,8 @@ class HttpServer:
             self.gone.set()
         finally:
             writer.close()
+            with contextlib.suppress(ConnectionError):
+                await writer.wait_closed()  # else the loop may end with the socket open
             self._connections.discard(task)
 
     async def _answer(self, request: Request, reader: asyncio.StreamReader) -> bytes | None:
