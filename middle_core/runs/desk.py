@@ -113,7 +113,10 @@ class Desk:
                 rows[row.interrupt_id] = row
                 events += self._tell(row)
         meant = {one.interrupt_id for one in resume}
-        resume += [Resume(one.interrupt_id) for one in to_go_on(rows.values(), open_ids) if one.interrupt_id not in meant]
+        for row in to_go_on(rows.values(), open_ids):
+            self._touched.setdefault(row.interrupt_id, row.status)
+            if row.interrupt_id not in meant:
+                resume.append(Resume(row.interrupt_id))
         over = not (resume or speaks or turn.results or turn.restart_at)
         return Taken(replace(turn, resume=tuple(resume)), events, late, over)
 

@@ -128,6 +128,7 @@ class Person:
     thread: str = "t1"
     token: str | None = None
     history: list[dict[str, Any]] = field(default_factory=list)
+    card: dict[str, Any] = field(default_factory=dict)
 
     @property
     def tools(self) -> list[dict[str, Any]]:
