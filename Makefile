@@ -45,7 +45,7 @@ test: lint frontend_core/.next/.done chromium
 
 # The quick part, below a minute.
 test-fast: setup
-	$(PY) -m pytest --numprocesses=2 --dist=loadscope -m "not slow and not e2e"
+	$(PY) -m pytest --numprocesses=2 --dist=loadscope -m "not slow" tests/architecture tests/unit tests/contracts
 
 lint: setup
 	$(PY) -m ruff format --check .
@@ -62,6 +62,10 @@ fix: setup
 bench: setup
 	$(PY) -m benchmarks
 
+# What other versions of the CopilotKit SDK would change; not part of `make test`. See docs/drift.md.
+drift: setup
+	$(PY) -m tests.corpus.drift $(VERSIONS)
+
 # An installed Chromium, else Debian's where we are root, else Playwright's own; else it says what to run.
 chromium: setup
 	@$(PY) -m tests.e2e.chromium
@@ -72,4 +76,4 @@ lock:
 	sed -i -E -e 's|source = \{ registry = "[^"]+" \}|source = { registry = "." }|' -e 's|url = "[^"]*/([^/"]+)"|path = "\1"|' uv.lock
 
 clean:
-	rm -rf .venv node_modules frontend_core/.next .data
+	rm -rf .venv .drift node_modules frontend_core/.next .data

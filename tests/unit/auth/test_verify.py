@@ -142,6 +142,7 @@ async def test_one_of_several_audiences_is_enough() -> None:
     assert (await by_secret()(mint(aud=["other", AUDIENCE]))).subject == "alice"
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.text(max_size=200) | st.binary(max_size=200).map(lambda data: data.decode("latin-1")))
 async def test_no_text_does_anything_but_be_refused(text: str) -> None:

@@ -157,6 +157,7 @@ async def test_what_cannot_be_an_id_is_not_found_without_a_call(source_id: str) 
         assert server.requests == []
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(st.text(min_size=1, max_size=50))
 def test_a_segment_survives_the_url_whole(value: str) -> None:

@@ -18,6 +18,7 @@ CONTRACT: dict[str, Any] = json.loads((ROOT / "middle_core/backend/contract/open
 DECORATION = {"title", "description", "summary", "examples"}
 
 
+@pytest.mark.slow
 def test_the_models_are_made_from_the_contract(tmp_path: Path) -> None:
     made = tmp_path / "models.py"
     subprocess.run([sys.executable, "-m", "datamodel_code_generator", "--output", str(made)], cwd=ROOT, check=True, timeout=60)

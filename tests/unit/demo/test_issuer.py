@@ -58,6 +58,7 @@ def test_a_key_in_place_is_never_replaced(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 1
 
 
+@pytest.mark.slow
 def test_processes_that_start_together_agree(tmp_path: Path) -> None:
     script = "import pathlib, sys; from middle_core.demo.issuer import DevIssuer; print(DevIssuer.open(pathlib.Path(sys.argv[1])).public_key_pem)"
     root = Path(__file__).parents[3]

@@ -153,6 +153,7 @@ PIECES = st.one_of(
 PAUSES = st.sampled_from([0.0, 0.0, 0.0001, 0.0005, 0.004, 0.02, 0.1])
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(PAUSES, PIECES), min_size=1, max_size=40), st.sampled_from([1, 2, 5, 1000]), st.sampled_from([0.0, 0.0, 0.03]))
 @settings(max_examples=150, deadline=None)
 def test_the_sum_is_the_same_and_nothing_comes_late(source: list[tuple[float, ChatGenerationChunk]], limit: int, consumer_s: float):

@@ -58,6 +58,7 @@ def test_an_error_says_what_to_set(spec: str, says: str):
         build_model(spec)
 
 
+@pytest.mark.slow
 def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "langchain_openai", None)  # what an interpreter without the package does at import
     monkeypatch.delitem(sys.modules, "middle_core.models.openai_compatible", raising=False)

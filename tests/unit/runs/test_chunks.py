@@ -9,6 +9,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AIMessageChunk, message_chunk_to_message
@@ -75,6 +76,7 @@ def played(script: Script, show: Show | None = None) -> tuple[list[Event], AIMes
     return events, message
 
 
+@pytest.mark.slow
 @settings(max_examples=120, deadline=None)
 @given(scripts())
 def test_what_is_streamed_is_what_was_said_and_what_is_stored(script: Script) -> None:

@@ -5,14 +5,12 @@ Also: the SDK's agent as we configure it, and what starting a run costs beside t
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from ag_ui.core import BaseEvent, RunAgentInput
-from copilotkit import LangGraphAGUIAgent
 from langchain_core.tools import tool
 from langgraph.runtime import get_runtime
 
@@ -105,35 +103,3 @@ async def test_the_sdks_own_run_stands_a_context_schema_and_a_plain_typed_dict()
 
     await theirs(SdkAgent(name="a", graph=graphs.one_node(node, state=graphs.ChatState, context_schema=_Tenant)))
     assert [type(one) for one in seen] == [_Tenant]
-
-
-async def test_a_run_starts_three_times_as_fast_as_the_sdks() -> None:
-    # It builds JSON schemas of the graph at each run. Best of several, so that a busy machine decides nothing.
-    def chat() -> graphs.Graph:
-        return graphs.chat(ScriptedModel(turns=[["x"]] * 30))
-
-    stock, source = LangGraphAGUIAgent(name="a", graph=chat()), AguiSource("a", chat(), AgentRules())
-
-    async def first_token_of_theirs(thread: str) -> float:
-        started = time.perf_counter()
-        events: Any = stock.clone().run(request(thread))  # type: ignore[no-untyped-call]  # the SDK's
-        async for event in events:
-            if event.type == "TEXT_MESSAGE_CONTENT":
-                break
-        took = time.perf_counter() - started
-        await events.aclose()
-        return took
-
-    async def first_token_of_ours(thread: str) -> float:
-        started = time.perf_counter()
-        events = source.open(says("hi"), thread_id=thread, run_id="r").events()  # type: ignore[arg-type]
-        async for event in events:
-            if event["type"] == "TEXT_MESSAGE_CONTENT":
-                break
-        took = time.perf_counter() - started
-        await events.aclose()
-        return took
-
-    ours = min([await first_token_of_ours(f"o{at}") for at in range(8)])
-    sdks = min([await first_token_of_theirs(f"s{at}") for at in range(8)])
-    assert ours * 3 <= sdks, f"{ours * 1000:.1f} ms, the SDK {sdks * 1000:.1f} ms"

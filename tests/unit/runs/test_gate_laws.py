@@ -6,6 +6,7 @@ from collections import defaultdict
 from itertools import cycle
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -264,6 +265,7 @@ def collected(strategy: st.SearchStrategy[list[Any]], count: int) -> list[list[A
     return found
 
 
+@pytest.mark.slow
 async def test_the_browsers_client_and_the_validator_accept_every_run() -> None:
     all_ends: list[End] = [
         Finished(),
