@@ -1,0 +1,166 @@
+"""The decorator on its own: what it guards, what it refuses, and that nothing runs without a row. The rest are scenarios."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+from langchain_core.tools import BaseTool, StructuredTool, tool
+from langgraph.types import Command
+
+from middle_core.agents.approval import NOBODY, TOO_LARGE, Card, needs_approval
+from middle_core.approvals import APPROVALS, MARK, MAX_CARD_CHARS, Approval, digest
+from tests.unit.agents.graphs import CONFIG, calls, graph_of, human, results
+
+
+async def describe(args: Mapping[str, Any]) -> Card:
+    return Card(f"Send to {args['to']}?", {"To": args["to"]})
+
+
+@dataclass
+class Rows:
+    """`Approvals` in memory: one row, as the test has put it. `log` is what was asked of it."""
+
+    row: Approval | None = None
+    log: list[str] = field(default_factory=list)
+    digests: list[str] = field(default_factory=list)
+
+    async def of_call(self, call_key: str) -> Approval | None:
+        return self.row
+
+    async def begin(self, approval: Approval, *, digest: str) -> bool:
+        self.digests.append(digest)
+        return approval.status in {"approved", "edited", "indeterminate"}
+
+    async def end(self, approval: Approval, *, ok: bool | None, text: str) -> None:
+        self.log.append(f"{ok}: {text}")
+
+    async def drop(self, approval: Approval, *, text: str) -> None:
+        self.log.append(f"dropped: {text}")
+
+
+def a_row(question: Mapping[str, Any], **changes: Any) -> Approval:
+    plain = Approval(
+        interrupt_id="i1",
+        status="approved",
+        question=question,
+        answer={"approved": True},
+        stale=False,
+        root_id="i1",
+        idempotency_key="approval-i1",
+        outcome_text="",
+        outcome_ok=None,
+    )
+    return replace(plain, **changes)
+
+
+@pytest.fixture
+def rows() -> Iterator[Rows]:
+    rows = Rows()
+    token = APPROVALS.set(rows)
+    yield rows
+    APPROVALS.reset(token)
+
+
+def sender(sent: list[str], **options: Any) -> BaseTool:
+    @needs_approval(describe=describe, **options)
+    async def send(to: str, body: str = "") -> str:
+        """Send a letter."""
+        sent.append(to)
+        return f"sent to {to}"
+
+    return send
+
+
+ASKED = calls(("c1", "send", {"to": "bob"}))
+
+
+async def question_of(made: BaseTool) -> tuple[Any, Mapping[str, Any]]:
+    graph = graph_of([made], ASKED)
+    state = await graph.ainvoke(human(), CONFIG)
+    [asked] = state["__interrupt__"]
+    return graph, {"id": asked.id, **asked.value}
+
+
+async def test_it_asks_with_what_describe_says_and_keeps_name_and_schema(rows: Rows) -> None:
+    made = sender([], roles=("admin",), expires=60, editable=("body",))
+    assert (made.name, made.description, set(made.args)) == ("send", "Send a letter.", {"to", "body"})
+    _, asked = await question_of(made)
+    about = asked[MARK]
+    assert about["card"]["facts"] == [{"label": "To", "value": "bob"}]
+    assert (about["argsDigest"], about["ttlS"], about["roles"]) == (digest({"to": "bob"}), 60, ["admin"])
+    assert asked["responseSchema"]["properties"]["edits"]["properties"].keys() == {"body"}
+
+
+async def test_a_resume_without_an_approved_row_runs_nothing(rows: Rows) -> None:
+    sent: list[str] = []
+    graph, asked = await question_of(sender(sent))
+    rows.row = a_row(asked, status="pending")
+    state = await graph.ainvoke(Command(resume={asked["id"]: {"approved": True}}), CONFIG)
+    assert "__interrupt__" in state
+    assert (sent, rows.digests) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"status": "rejected", "answer": False}, "The user said no"),
+        ({"status": "rejected", "root_id": "i0"}, "chose not to try it again"),
+        ({"status": "withdrawn", "outcome_text": "They left."}, "They left."),
+        ({"status": "expired"}, "time for the approval is over"),
+        ({"status": "executed", "outcome_ok": True, "outcome_text": "sent before"}, "sent before"),
+        ({"status": "executed", "outcome_ok": False, "outcome_text": "no such person"}, "no such person"),
+        ({"stale": True}, "time for the approval is over"),
+    ],
+)
+async def test_a_row_that_is_not_to_be_carried_out_runs_nothing(changes: dict[str, Any], says: str, rows: Rows) -> None:
+    sent: list[str] = []
+    graph, asked = await question_of(sender(sent, idempotent=True))
+    rows.row = a_row(asked, **changes)
+    state = await graph.ainvoke(Command(resume={asked["id"]: True}), CONFIG)
+    assert says in results(state)["c1"].text
+    assert (sent, rows.digests) == ([], [])
+
+
+async def test_an_approved_row_runs_it_with_the_digest_of_what_was_shown(rows: Rows) -> None:
+    sent: list[str] = []
+    graph, asked = await question_of(sender(sent))
+    rows.row = a_row(asked)
+    state = await graph.ainvoke(Command(resume={asked["id"]: "whatever"}), CONFIG)
+    assert results(state)["c1"].text == "sent to bob"
+    assert (sent, rows.digests, rows.log) == (["bob"], [digest({"to": "bob"})], ["True: sent to bob"])
+
+
+async def test_where_nobody_can_be_asked_nothing_runs() -> None:
+    sent: list[str] = []
+    state = await graph_of([sender(sent)], ASKED).ainvoke(human(), CONFIG)
+    assert (results(state)["c1"].text, results(state)["c1"].status) == (NOBODY, "error")
+    assert sent == []
+
+
+async def test_what_a_card_could_not_show_whole_is_not_asked(rows: Rows) -> None:
+    asked = calls(("c1", "send", {"to": "bob", "body": "x" * MAX_CARD_CHARS}))
+    state = await graph_of([sender([])], asked).ainvoke(human(), CONFIG)
+    assert results(state)["c1"].text == TOO_LARGE
+
+
+def test_what_it_cannot_guard_is_said_at_once() -> None:
+    @tool
+    def sync(x: str) -> str:
+        """Do."""
+        return x
+
+    schema = {"type": "object", "properties": {"x": {"type": "string"}}}
+
+    async def function(**kwargs: Any) -> str:
+        return ""
+
+    loose = StructuredTool(name="loose", description="d", args_schema=schema, coroutine=function)
+    with pytest.raises(TypeError, match="sync has none"):
+        needs_approval(describe=describe)(sync)
+    with pytest.raises(TypeError, match="loose has a JSON schema"):
+        needs_approval(describe=describe)(loose)
+    with pytest.raises(ValueError, match="send has no argument bdy"):
+        sender([], editable=("bdy",))
