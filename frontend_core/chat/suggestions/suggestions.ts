@@ -14,11 +14,11 @@ export function suggestionsFor(rows: readonly Row[]): readonly string[] {
   const answer = rows.slice(from + 1).filter((row) => row.kind === "assistant");
   const last = answer.at(-1);
   if (from === -1 || last === undefined || last.stopped || last.streaming || last.text === "") return [];
-  const asked = rows[from]?.text ?? "";
+  const asked = rows[from]?.text.trim().toLowerCase();
   const tools = answer.flatMap((row) => row.tools);
   const offered = tools.toReversed().flatMap(afterTool);
   const general = ["Which documents are there?", "Show the cockpit"];
-  return [...new Set([...offered, ...general])].filter((prompt) => prompt !== asked).slice(0, MOST);
+  return [...new Set([...offered, ...general])].filter((prompt) => prompt.toLowerCase() !== asked).slice(0, MOST);
 }
 
 function afterTool({ call, result }: ToolRow): readonly string[] {

@@ -1,6 +1,7 @@
 /** Numbers of the knowledge base: figures, and the days as bars; the same as a table for who wants the numbers. */
 
-import { useId } from "react";
+import { useId, useRef } from "react";
+import { useWidth } from "../ui/useWidth";
 import type { CardProps } from "./card";
 import styles from "./cockpit.module.css";
 import { dayLabel, inWords, readMetrics, topOf, type Day } from "./metrics";
@@ -26,33 +27,38 @@ export function Cockpit({ state, result }: CardProps) {
   );
 }
 
-const WIDTH = 560;
-const HEIGHT = 132;
+const FIRST_WIDTH = 560;
+const HEIGHT = 138;
 const LEFT = 30;
+const RIGHT = 8;
 const BOTTOM = 20;
 const TOP = 8;
+/** Room for the words of one day below the plot. */
+const LABEL = 52;
 
 function Days({ days }: { readonly days: readonly Day[] }) {
   const titleId = useId();
   const descId = useId();
+  const frameRef = useRef<HTMLElement>(null);
+  const width = useWidth(frameRef, FIRST_WIDTH);
   const top = topOf(days.flatMap(({ queries, ingested }) => [queries, ingested]));
   const plot = HEIGHT - TOP - BOTTOM;
-  const slot = (WIDTH - LEFT) / days.length;
+  const slot = (width - LEFT - RIGHT) / days.length;
   const bar = Math.min(20, slot * 0.5);
   const y = (value: number): number => TOP + plot * (1 - value / top);
-  const every = Math.ceil(days.length / 5);
+  const every = Math.max(1, Math.ceil(LABEL / slot));
   return (
-    <figure className={styles.plot}>
+    <figure ref={frameRef} className={styles.plot}>
       <figcaption className={styles.legend}>
         <span data-series="queries">Questions a day</span>
         <span data-series="ingested">Sources added</span>
       </figcaption>
-      <svg role="img" aria-labelledby={`${titleId} ${descId}`} viewBox={`0 0 ${WIDTH} ${HEIGHT}`} data-testid="day-plot">
+      <svg role="img" aria-labelledby={`${titleId} ${descId}`} width={width} height={HEIGHT} viewBox={`0 0 ${width} ${HEIGHT}`} data-testid="day-plot">
         <title id={titleId}>Questions and added sources, day by day</title>
         <desc id={descId}>{inWords(days)}</desc>
         {[0, 0.5, 1].map((part) => (
           <g key={part}>
-            <line className={styles.grid} x1={LEFT} x2={WIDTH} y1={y(top * part)} y2={y(top * part)} />
+            <line className={styles.grid} x1={LEFT} x2={width - RIGHT} y1={y(top * part)} y2={y(top * part)} />
             <text className={styles.tick} x={LEFT - 6} y={y(top * part) + 3.5} textAnchor="end">
               {(top * part).toLocaleString("en")}
             </text>
@@ -66,7 +72,7 @@ function Days({ days }: { readonly days: readonly Day[] }) {
               {queries > 0 && <rect className={styles.queries} x={middle - bar / 2} y={y(queries)} width={bar} height={y(0) - y(queries)} rx={2.5} />}
               {ingested > 0 && <circle className={styles.ingested} cx={middle} cy={y(ingested)} r={4} />}
               {(days.length - 1 - index) % every === 0 && (
-                <text className={styles.tick} x={middle} y={HEIGHT - 4} textAnchor="middle">
+                <text className={styles.tick} x={Math.min(middle, width - LABEL / 2 + 4)} y={HEIGHT - 4} textAnchor="middle">
                   {dayLabel(day)}
                 </text>
               )}
