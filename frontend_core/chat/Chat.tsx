@@ -2,6 +2,7 @@
 
 import { CopilotChatConfigurationProvider } from "@copilotkit/react-core/v2/headless";
 import { useEffect, useMemo, useRef } from "react";
+import { Approvals, OpenInterrupts } from "./approvals/desk";
 import { SessionExpired } from "./auth/SessionExpired";
 import type { AuthState } from "./auth/auth";
 import styles from "./chat.module.css";
@@ -69,53 +70,56 @@ export function Chat({ threadId, known, host, auth, recoveries, hint, graphPanel
   return (
     <CopilotChatConfigurationProvider agentId={session.agentId} threadId={threadId} hasExplicitThreadId>
       <RunStateContext value={runState}>
-        <SourcesProvider state={view.state} onState={session.setState} busy={view.phase !== "idle"}>
-          <div className={styles.stage}>
-            <div className={styles.conversation}>
-              <MessageList
-                view={view}
-                welcome={<Welcome name={auth.person.name} disabled={!signedIn} onAsk={send} />}
-                signedIn={signedIn}
-                onRetry={() => {
-                  session.retry();
-                }}
-                onDismiss={() => {
-                  session.dismissFailure();
-                }}
-              >
-                {signedIn && view.phase === "idle" && view.failure === undefined && <Suggestions rows={view.rows} onAsk={send} />}
-              </MessageList>
+        <Approvals session={session} view={view} signedIn={signedIn}>
+          <SourcesProvider state={view.state} onState={session.setState} busy={view.phase !== "idle"}>
+            <div className={styles.stage}>
+              <div className={styles.conversation}>
+                <MessageList
+                  view={view}
+                  welcome={<Welcome name={auth.person.name} disabled={!signedIn} onAsk={send} />}
+                  signedIn={signedIn}
+                  onRetry={() => {
+                    session.retry();
+                  }}
+                  onDismiss={() => {
+                    session.dismissFailure();
+                  }}
+                >
+                  <OpenInterrupts />
+                  {signedIn && view.phase === "idle" && view.failure === undefined && <Suggestions rows={view.rows} onAsk={send} />}
+                </MessageList>
+              </div>
+              <div className={styles.dock}>
+                {auth.status === "expired" && <SessionExpired person={auth.person} again={auth.again} onSignIn={onSignIn} />}
+                <Composer
+                  draftKey={`${auth.person.sub}.${known ? threadId : "new"}`}
+                  running={running}
+                  blocked={blocked}
+                  hint={hint}
+                  onSend={send}
+                  onStop={() => {
+                    session.stop();
+                    inputRef.current?.focus();
+                  }}
+                  inputRef={inputRef}
+                />
+              </div>
+              {graphPanel.open && (
+                <GraphPanel
+                  graph={view.graph}
+                  running={view.phase !== "idle"}
+                  onClose={() => {
+                    graphPanel.setOpen(false);
+                    document.getElementById(GRAPH_TOGGLE)?.focus();
+                  }}
+                />
+              )}
             </div>
-            <div className={styles.dock}>
-              {auth.status === "expired" && <SessionExpired person={auth.person} again={auth.again} onSignIn={onSignIn} />}
-              <Composer
-                draftKey={`${auth.person.sub}.${known ? threadId : "new"}`}
-                running={running}
-                blocked={blocked}
-                hint={hint}
-                onSend={send}
-                onStop={() => {
-                  session.stop();
-                  inputRef.current?.focus();
-                }}
-                inputRef={inputRef}
-              />
-            </div>
-            {graphPanel.open && (
-              <GraphPanel
-                graph={view.graph}
-                running={view.phase !== "idle"}
-                onClose={() => {
-                  graphPanel.setOpen(false);
-                  document.getElementById(GRAPH_TOGGLE)?.focus();
-                }}
-              />
-            )}
-          </div>
-          <p className="sr-only" role="status" aria-live="polite" data-testid="announcement">
-            {announcementOf(view)}
-          </p>
-        </SourcesProvider>
+            <p className="sr-only" role="status" aria-live="polite" data-testid="announcement">
+              {announcementOf(view)}
+            </p>
+          </SourcesProvider>
+        </Approvals>
       </RunStateContext>
     </CopilotChatConfigurationProvider>
   );

@@ -2,6 +2,7 @@
 
 import { useRenderToolCall } from "@copilotkit/react-core/v2/headless";
 import { memo } from "react";
+import { Guarded } from "../approvals/desk";
 import type { Row } from "../session/rows";
 import { StopIcon } from "../ui/icons";
 import { CopyButton, Markdown } from "./Markdown";
@@ -18,7 +19,11 @@ export const AssistantMessage = memo(function AssistantMessage({ row }: { readon
       {row.text !== "" && <Markdown text={row.text} />}
       {row.tools.length > 0 && (
         <div className={styles.tools}>
-          {row.tools.map(({ call, result }) => renderToolCall(result === undefined ? { toolCall: call } : { toolCall: call, toolMessage: result }))}
+          {row.tools.map(({ call, result }) => (
+            <Guarded key={call.id} callId={call.id}>
+              {renderToolCall(result === undefined ? { toolCall: call } : { toolCall: call, toolMessage: result })}
+            </Guarded>
+          ))}
         </div>
       )}
       {(finished || row.stopped) && (

@@ -59,6 +59,8 @@ export class AgentStream {
   #watch: Watch = { progressed: false, end: undefined, error: undefined };
   #stopRequest: Promise<boolean> | undefined;
   #release: (() => void) | undefined;
+  /** Ends the reading of a stream that is over while CopilotKit still waits for a person's answer to its last call. */
+  #personAsked: (() => void) | undefined;
 
   constructor(private readonly deps: StreamDeps) {}
 
@@ -83,8 +85,15 @@ export class AgentStream {
     const { fetch } = agent;
     agent.fetch = async (...request) => quietEnd(await fetch(...request));
     const subscription = this.#subscribe(agent);
+    const tools = core.subscribe({
+      onToolExecutionStart: ({ agentId: asker, toolName }) => {
+        const tool = asker === agentId ? core.getTool({ toolName, agentId }) : undefined;
+        if (tool?.type === "human-in-the-loop" && tool.followUp === false && this.#watch.end !== undefined) this.#personAsked?.();
+      },
+    });
     this.agent = agent;
     this.#release = () => {
+      tools.unsubscribe();
       subscription.unsubscribe();
       unregister();
     };
@@ -116,9 +125,13 @@ export class AgentStream {
     const watch: Watch = { progressed: false, end: undefined, error: undefined };
     this.#watch = watch;
     this.deps.beforeRequest();
-    const reading = go(agent).catch((error: unknown) => {
+    const personAsked = new Promise<void>((resolve) => {
+      this.#personAsked = resolve;
+    });
+    const whole = go(agent).catch((error: unknown) => {
       watch.error ??= error;
     });
+    const reading = Promise.race([whole, personAsked]);
     this.reading = reading;
     await reading;
     return ticket === this.#ticket ? outcomeOf(watch) : { type: "superseded" };

@@ -5,6 +5,7 @@
  * person's problem while re-attaching works. The stream itself is `agentStream.ts`, what is shown `screen.ts`.
  */
 
+import type { HttpAgent, ResumeEntry } from "@ag-ui/client";
 import type { CopilotKitCoreReact } from "@copilotkit/react-core/v2/headless";
 import { failureOfThrown, isAway, type Failure } from "../errors/failure";
 import { advanceGraph } from "../graph/runGraph";
@@ -15,6 +16,14 @@ import { advance } from "./progress";
 import { openAnswer } from "./rows";
 import { Screen, type Outgoing, type SessionView } from "./screen";
 import { Pause, whileHolds } from "./waiting";
+
+/** A person's answer to an open question of the agent. */
+export interface GivenAnswer {
+  /** Put it in; what the request carries as `resume`. */
+  readonly give: (agent: HttpAgent) => ResumeEntry[] | undefined;
+  /** It was refused: take it out again. */
+  readonly undo: (agent: HttpAgent) => void;
+}
 
 export interface SessionDeps {
   readonly core: CopilotKitCoreReact;
@@ -137,6 +146,18 @@ export class ThreadSession {
     this.#go(this.#stopAsked);
   }
 
+  /** Answer an open question of the agent; the run that follows is read like any other. False when this is not the moment. */
+  answer(answer: GivenAnswer): boolean {
+    if (this.#screen.phase !== "idle") return false;
+    this.#go(this.#answer(answer));
+    return true;
+  }
+
+  /** Take back what the agent asks: it is told that nobody answers. */
+  withdraw(): void {
+    if (this.#screen.phase === "idle") this.#go(this.#withdraw());
+  }
+
   /** Try again what failed: send the message again, or look at the thread again. */
   retry(): void {
     if (this.#screen.phase === "idle") this.#go(this.#resume());
@@ -228,6 +249,33 @@ export class ThreadSession {
     }
     this.#stopLately = false;
     await this.#conclude(outcome, message);
+  }
+
+  async #answer({ give, undo }: GivenAnswer): Promise<void> {
+    this.#cut = false;
+    this.#screen.settleMark();
+    this.#screen.show({ phase: "running", failure: undefined, stoppedEmpty: false, progress: new Map() });
+    const outcome = await this.#stream.read(async (agent) => {
+      const resume = give(agent);
+      this.deps.onRunChange();
+      await this.deps.core.runAgent({ agent, ...(resume === undefined ? {} : { resume }) });
+    });
+    if (outcome.type === "refused" || outcome.type === "failed") {
+      if (this.#stream.agent !== undefined) undo(this.#stream.agent);
+      // Somebody else's answer is being worked on: what comes of it is the answer here, too.
+      if (outcome.failure.code === "thread_busy") {
+        await this.#reattach(undefined, "reconnecting");
+        return;
+      }
+    }
+    await this.#conclude(outcome, undefined);
+  }
+
+  async #withdraw(): Promise<void> {
+    this.#screen.show({ phase: "reconnecting", failure: undefined });
+    this.deps.beforeRequest();
+    await this.deps.postStop();
+    await this.#reattach(undefined, "reconnecting");
   }
 
   async #stop(): Promise<void> {
