@@ -78,7 +78,7 @@ async def open_parts(settings: Settings, specs: Mapping[str, Any]) -> AsyncItera
         deps = AgentDeps(checkpointer=saver, model=model, backend=BackendClient(settings.backend_url, http))
         agents = await registry.load(specs, deps)
         sources = {
-            name: AguiSource(name, agent.graph, AgentRules(client_writable=agent.client_writable, server_tools=agent.server_tools))
+            name: AguiSource(name, agent.graph, AgentRules(agent.client_writable, agent.server_tools, agent.legacy_interrupts))
             for name, agent in agents.items()
         }
         engine = Engine(log, sources, max_event_bytes=settings.max_event_bytes, approval_ttl_s=settings.approval_ttl_s)

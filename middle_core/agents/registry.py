@@ -60,12 +60,14 @@ class AgentSpec:
 
     client_writable: state keys that a browser may set. tools: the server's own tools, which no tool of the
     browser may shadow; those in a ToolNode or in `dispatch.tools_node` are found without being named.
+    legacy_interrupts: for a page with CopilotKit's older `useLangGraphInterrupt`, which knows no AG-UI 1.0 outcome.
     """
 
     graph: Graph | StateGraph[Any, Any, Any, Any]
     description: str = ""
     client_writable: frozenset[str] = frozenset()
     tools: Sequence[BaseTool] = ()
+    legacy_interrupts: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,7 @@ class Agent:
     client_writable: frozenset[str]
     server_tools: frozenset[str]
     stock_tool_nodes: frozenset[str] = frozenset()
+    legacy_interrupts: bool = False
 
 
 async def load(specs: Mapping[str, Any], deps: AgentDeps) -> dict[str, Agent]:
@@ -106,6 +109,7 @@ async def _load(name: str, given: Any, deps: AgentDeps) -> Agent:
         client_writable=spec.client_writable,
         server_tools=frozenset(tool.name for tool in spec.tools).union(*found),
         stock_tool_nodes=frozenset(stock),
+        legacy_interrupts=spec.legacy_interrupts,
     )
 
 

@@ -15,7 +15,7 @@ from ag_ui.core import RunAgentInput
 from middle_core.approvals import Approval
 from middle_core.auth.access import clearly_lacks
 from middle_core.auth.principal import Principal
-from middle_core.errors import InterruptUnknown
+from middle_core.errors import InterruptUnknown, InvalidRequest
 from middle_core.eventlog.base import Claim
 from middle_core.eventlog.interrupts import CLAIMABLE, Answer, Interrupt, InterruptLog, InterruptStatus
 from middle_core.events import Event, EventType
@@ -65,13 +65,14 @@ class _Said:
 
 
 class Desk:
-    """Of one run. `ttl_s`: of approvals that name no time of their own."""
+    """Of one run. ttl_s: of approvals that name no time of their own. cards, legacy: how the page is asked."""
 
-    def __init__(self, log: InterruptLog, claim: Claim, *, cards: bool, ttl_s: float) -> None:
+    def __init__(self, log: InterruptLog, claim: Claim, *, cards: bool, ttl_s: float, legacy: bool = False) -> None:
         self._log = log
         self._claim = claim
         self._cards = cards
         self._ttl_s = ttl_s
+        self._legacy = legacy
         self._touched: dict[str, InterruptStatus] = {}
         """Rows that this run has told of, with the state it told."""
 
@@ -87,6 +88,8 @@ class Desk:
         if not said and not view.interrupts:
             return Taken(turn)
         rows = {one.interrupt_id: one for one in await self.rows()}
+        if self._legacy and not said:
+            said = _legacy_answer(body, rows.values())
         said = [one for one in said if one.channel == "interrupt" or one.interrupt_id in rows]
         said += _early(body, rows, but={one.interrupt_id for one in said})
         if any(one.interrupt_id not in rows for one in said):
@@ -144,10 +147,10 @@ class Desk:
 
     # The end -----------------------------------------------------------------------------------------
 
-    async def ask(self, interrupts: Sequence[Mapping[str, Any]]) -> Asked:
+    async def ask(self, asked: Sequence[Mapping[str, Any]]) -> Asked:
         """Write down what the graph asks, at its end. Questions that waited before stay as they are."""
-        known = {one.interrupt_id for one in await self.rows()} if interrupts or self._touched else set()
-        new = [cards.new_interrupt(one, cards=self._cards, ttl_s=self._ttl_s) for one in interrupts]
+        known = {one.interrupt_id for one in await self.rows()} if asked or self._touched else set()
+        new = [cards.new_interrupt(one, cards=self._cards, ttl_s=self._ttl_s) for one in asked]
         open_ = [one for one in await self._log.open(self._claim, new) if one.pending] if new else []
         events: list[Event] = []
         if self._touched or known:
@@ -158,7 +161,10 @@ class Desk:
         for row in by_card:
             if row.interrupt_id not in known:
                 events += cards.card_call(row)
-        return Asked(events, [cards.interrupt(one) for one in open_ if one not in by_card], bool(open_))
+        interrupts = [cards.interrupt(one) for one in open_ if one not in by_card]
+        if self._legacy:
+            return Asked([*events, *map(cards.legacy, interrupts)], (), bool(open_))
+        return Asked(events, interrupts, bool(open_))
 
     async def give_up(self) -> list[Event]:
         """The thread was settled: nothing of it can be answered any more, and what had begun has no known outcome."""
@@ -259,6 +265,21 @@ def _answers(body: RunAgentInput, turn: Turn) -> list[_Said]:
         content = one.content if isinstance(one.content, str) else ""
         said.setdefault(one.tool_call_id, _Said(one.tool_call_id, cards.payload_of(content), False, "client_tool"))
     return list(said.values())
+
+
+def _legacy_answer(body: RunAgentInput, rows: Iterable[Interrupt]) -> list[_Said]:
+    """What `useLangGraphInterrupt` sends: `forwardedProps.command.resume`, which names no question. So there must be one.
+
+    Raises InvalidRequest where several wait.
+    """
+    command = body.forwarded_props.get("command") if isinstance(body.forwarded_props, Mapping) else None
+    if not isinstance(command, Mapping) or "resume" not in command:
+        return []
+    waiting = [row for row in rows if row.pending]
+    if len(waiting) > 1:
+        raise InvalidRequest("forwardedProps.command.resume: several questions wait, and it names none. Answer with resume[] by id.")
+    payload = cards.payload_of(command["resume"]) if isinstance(command["resume"], str) else command["resume"]
+    return [_Said(row.interrupt_id, payload if row.kind == "approval" else command["resume"], False, "legacy") for row in waiting]
 
 
 def _early(body: RunAgentInput, rows: Mapping[str, Interrupt], *, but: Iterable[str]) -> list[_Said]:

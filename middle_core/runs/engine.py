@@ -123,7 +123,7 @@ class Engine:
         LEDGER.set(LogLedger(self._log, job.claim))
         APPROVALS.set(LogApprovals(self._log.interrupts, job.claim))
         gate = self._gate(job.run)
-        desk = self._desk(job.claim, cards=offers_cards(job.asked.body))
+        desk = self._desk(job.claim, cards=offers_cards(job.asked.body), legacy=self._legacy(job.run))
         appender = Appender(self._log, job.claim)
         try:
             async with asyncio.TaskGroup() as group:
@@ -165,8 +165,12 @@ class Engine:
         partials = fold([event async for event in self._events(run.run_id)])
         return all(one.message_id in known or (one.said is None and not one.text) for one in partials)
 
-    def _desk(self, claim: Claim, *, cards: bool) -> Desk:
-        return Desk(self._log.interrupts, claim, cards=cards, ttl_s=self._approval_ttl_s)
+    def _desk(self, claim: Claim, *, cards: bool, legacy: bool = False) -> Desk:
+        return Desk(self._log.interrupts, claim, cards=cards, ttl_s=self._approval_ttl_s, legacy=legacy)
+
+    def _legacy(self, run: Run) -> bool:
+        source = self._sources.get(run.agent)
+        return source is not None and source.rules.legacy_interrupts
 
     def _gate(self, run: Run) -> Gate:
         return Gate(

@@ -79,11 +79,17 @@ def start_request(
         body=body,
         digest=hashlib.sha256(orjson.dumps(orjson.loads(raw), option=orjson.OPT_SORT_KEYS)).hexdigest(),
         idempotency_key=None if idempotency_key is None else check_id("Idempotency-Key", idempotency_key),
-        continues=bool(body.resume) or bool(body.messages and body.messages[-1].role == "tool"),
+        continues=bool(body.resume) or _commands(body) or bool(body.messages and body.messages[-1].role == "tool"),
         multitask_strategy=_option(options, "multitask_strategy", MultitaskStrategy, "reject"),
         on_disconnect=_option(options, "on_disconnect", OnDisconnect, on_disconnect),
         title=_title(body),
     )
+
+
+def _commands(body: RunAgentInput) -> bool:
+    """Whether it answers in the form of CopilotKit's older hook."""
+    command = body.forwarded_props.get("command") if isinstance(body.forwarded_props, dict) else None
+    return isinstance(command, dict) and "resume" in command
 
 
 def check_id(field: str, value: str) -> str:

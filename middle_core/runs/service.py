@@ -24,7 +24,7 @@ from middle_core.eventlog.follow import follow
 from middle_core.eventlog.interrupts import CLAIMABLE, Interrupt
 from middle_core.events import ClientThreadId, Custom, Event, EventType, Record, RunId, ThreadId
 from middle_core.runs.agui_source import AguiSource
-from middle_core.runs.cards import interrupt, offers_cards, weave
+from middle_core.runs.cards import interrupt, legacy, offers_cards, weave
 from middle_core.runs.desk import answered_ids, to_go_on
 from middle_core.runs.engine import Job
 from middle_core.runs.gate import opening
@@ -224,7 +224,9 @@ class RunService:
                 before = _snapshot(thread_id, run_id, weave(view.messages, rows, cards=cards), await source.state(thread.thread_id))
                 waiting = [row for row in rows if row.pending and not row.late and row.interrupt_id in open_ids]
                 asked = [interrupt(row) for row in waiting if not (cards and row.kind == "approval")]
-                return Connection(run=None, after=0, before=before, end=_plain_end(thread_id, run_id, asked))
+                old = source.rules.legacy_interrupts
+                end = [*map(legacy, asked if old else ()), *_plain_end(thread_id, run_id, () if old else asked)]
+                return Connection(run=None, after=0, before=before, end=end)
             active = await self.start(principal, thread.agent, own_request(body, intent="go_on"))
         self._refresh(principal, active)
         return await self._connect_busy(thread, active, source, cards=cards)

@@ -38,10 +38,14 @@ Message = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class AgentRules:
-    """What clients of an agent may do. client_writable: state keys; server_tools: names that no client tool may take."""
+    """What clients of an agent may do, and how they are asked.
+
+    client_writable: state keys; server_tools: names that no client tool may take; legacy_interrupts: by CUSTOM `on_interrupt`.
+    """
 
     client_writable: frozenset[str] = frozenset()
     server_tools: frozenset[str] = frozenset()
+    legacy_interrupts: bool = False
 
 
 @dataclass(frozen=True, slots=True)

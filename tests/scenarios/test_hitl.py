@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from middle_core.agents.registry import AgentSpec
 from middle_core.errors import BackendUnavailable, Forbidden
 from tests.fakes import graphs
 from tests.fakes.agui_verify import verify_streams
@@ -436,6 +437,37 @@ async def test_a_graphs_own_question_is_a_row_as_well(tmp_path: Path) -> None:
             await reader.rest()
         assert resolved(reader) == [(question["id"], "answered")]
         assert reader.text == "This was answered."
+
+
+async def test_the_older_hook_asks_and_answers_in_its_own_form(shelf: Shelf, tmp_path: Path) -> None:
+    spec = AgentSpec(graph=tool_agent(deleting("a"), [shelf.tool()]), legacy_interrupts=True)
+    async with stack(tmp_path, agents={"default": lambda: spec}) as server:
+        asked = await server.ask("delete alpha")
+        [told] = [event["value"] for event in asked.events if event.get("name") == "on_interrupt"]
+        assert json.loads(told)["title"] == "Delete Alpha?"
+        assert "outcome" not in asked.events[-1]
+        assert (await server.get("/threads/t1")).json()["lastRun"]["status"] == "interrupted"
+        async with server.connect() as opened:
+            await opened.rest()
+        assert [event["value"] for event in opened.events if event.get("name") == "on_interrupt"] == [told]
+        assert shelf.calls == 0
+        body = run_input(forwardedProps={"command": {"resume": json.dumps({"approved": True})}})
+        async with server.stream("POST", "/copilotkit", body=body) as done:
+            await done.rest()
+        assert done.text == "done"
+        assert [one["channel"] for one in await _audit(server)] == ["legacy"]
+    assert len(shelf.done) == 1
+
+
+async def test_the_older_hook_cannot_answer_two_questions_at_once(shelf: Shelf, tmp_path: Path) -> None:
+    spec = AgentSpec(graph=tool_agent(deleting("a", "b"), [shelf.tool()]), legacy_interrupts=True)
+    async with stack(tmp_path, agents={"default": lambda: spec}) as server:
+        await server.ask("delete both")
+        body = run_input(forwardedProps={"command": {"resume": True}})
+        async with server.stream("POST", "/copilotkit", body=body) as done:
+            await done.rest()
+        assert (done.types[-1], done.events[-1]["code"]) == ("RUN_ERROR", "invalid_request")
+    assert shelf.calls == 0
 
 
 async def _audit(server: Any, thread: str = "t1") -> list[dict[str, Any]]:
