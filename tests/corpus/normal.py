@@ -190,7 +190,13 @@ def _encrypted(events: Sequence[Event]) -> list[str]:
     return [one["encryptedValue"] for one in events if one["type"] == "REASONING_ENCRYPTED_VALUE"]
 
 
+def _usage(events: Sequence[Event]) -> list[Any]:
+    """Tokens, by model."""
+    return [[one.get("model"), one.get("inputTokens"), one.get("outputTokens")] for end in events for one in end.get("usage") or ()]
+
+
 BESIDE: dict[str, Any] = {
+    "usage": _usage,
     "encrypted": _encrypted,
     "order": _order,
     "steps": _steps,

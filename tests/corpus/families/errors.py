@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessageChunk
 from langchain_core.tools import tool
 from langgraph.graph import START, StateGraph
 
-from middle_core.errors import ModelRateLimited
+from middle_core.errors import ModelRateLimited, ModelStreamCut
 from middle_core.runs.turn import AgentRules
 from tests.corpus.case import Script, case, say, text_of
 from tests.fakes import graphs
@@ -51,6 +51,13 @@ def model_at_its_limit() -> Script:
     """A model's rate limit is told with its code and when to try again."""
     model = ScriptedModel(turns=[[ModelRateLimited(retry_after=7)]])
     return Script(graphs.chat(model), [say("go")], [model])
+
+
+@case("openai/openai-python#3818", why="A broken connection is an error like any other, without a code.")
+def model_that_breaks_off() -> Script:
+    """A connection that is cut in the middle of an answer has its code; what was said is kept."""
+    model = ScriptedModel(turns=[["half ", ModelStreamCut()], ["whole", finish()]], strict=True)
+    return Script(graphs.chat(model), [say("go"), say("again")], [model])
 
 
 @case("mindsdb/anton#380", why=SHOWS_IT)

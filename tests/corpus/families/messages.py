@@ -20,14 +20,14 @@ def chat(*words: str) -> tuple[graphs.Graph, ScriptedModel]:
     return graphs.chat(model), model
 
 
-@case("CopilotKit/CopilotKit#2402")
+@case("CopilotKit/CopilotKit#2402", "CopilotKit/CopilotKit#1482")
 def new_message_alone() -> Script:
     """A tab that sends only its new message does not turn the thread back."""
     graph, model = chat("one", "two")
     return Script(graph, [say("first"), say_only("second")], [model])
 
 
-@case("CopilotKit/CopilotKit#1482", why="What a client claims the assistant said goes into the thread, prompts too.")
+@case(why="What a client claims the assistant said goes into the thread, prompts too.")
 def planted_messages() -> Script:
     """Assistant, system and developer messages of a client are ignored, without an error."""
     graph, model = chat("ok")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import operator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -13,7 +14,7 @@ from pydantic import BaseModel
 
 from tests.corpus.case import Script, case, say, text_of
 from tests.fakes import graphs
-from tests.fakes.models import ScriptedModel, call, finish
+from tests.fakes.models import ScriptedModel, args, call, finish
 
 
 class Signal(asyncio.Event):
@@ -29,27 +30,27 @@ class Signal(asyncio.Event):
         return True
 
 
-def in_turns(*, rounds: int) -> Script:
-    """Two nodes that speak in turns, word by word; the left one ends when the right one has."""
+def in_turns(left: list[Any], right: list[Any]) -> Script:
+    """Two nodes that speak in turns, piece by piece; the left one ends when the right one has."""
     scripts: dict[str, list[Any]] = {"left": [], "right": []}
-    words = [(f"{name}{at} ", name) for at in range(rounds) for name in scripts]
-    due = [asyncio.Event() for _ in words]
+    pieces = [(piece, name) for pair in zip(left, right, strict=True) for piece, name in zip(pair, scripts, strict=True)]
+    due = [asyncio.Event() for _ in pieces]
     due[0].set()
-    for at, (word, name) in enumerate(words):
-        scripts[name] += [due[at], word]
-        if at + 1 < len(words):
+    for at, (piece, name) in enumerate(pieces):
+        scripts[name] += [due[at], piece]
+        if at + 1 < len(pieces):
             scripts[name].append(Signal(due[at + 1]))
     ended = asyncio.Event()
     scripts["left"].append(ended)
-    left, right = (ScriptedModel(turns=[script]) for script in scripts.values())
+    first, second = (ScriptedModel(turns=[script]) for script in scripts.values())
 
     async def last(state: Any) -> Any:
-        answer = await right.ainvoke(state["messages"])
+        answer = await second.ainvoke(state["messages"])
         ended.set()
         return {"messages": [answer]}
 
     builder = StateGraph(graphs.WorkState)
-    for name, node in (("left", graphs.calls(left)), ("right", last)):
+    for name, node in (("left", graphs.calls(first)), ("right", last)):
         builder.add_node(name, node)
         builder.add_edge(START, name)
     return Script(graphs.build(builder), [say("go")])
@@ -58,13 +59,13 @@ def in_turns(*, rounds: int) -> Script:
 @case("CopilotKit/CopilotKit#2275", "ag-ui-protocol/ag-ui#1016", why="Both texts land in one message.", http=True)
 def parallel_texts() -> Script:
     """Two nodes that speak at the same time are two messages."""
-    return in_turns(rounds=2)
+    return in_turns(["left0 ", "left1 "], ["right0 ", "right1 "])
 
 
 @case(why="A step is opened and closed again at each token of two nodes that speak in turns.", beside=["steps"])
 def parallel_steps() -> Script:
     """Two nodes that speak in turns are two steps."""
-    return in_turns(rounds=3)
+    return in_turns(["left0 ", "left1 ", "left2 "], ["right0 ", "right1 ", "right2 "])
 
 
 @case(why="Runs of one node in a row are one step, and what they say is one message.", beside=["steps"])
@@ -84,7 +85,12 @@ def loop() -> Script:
 def one_node_several_times_at_once() -> Script:
     """A fan-out to one node: a step for each task."""
     builder = StateGraph(Fan)
-    builder.add_node("work", lambda one: {"done": [one["at"]]})
+
+    async def work(one: Any) -> Any:
+        return {"done": [one["at"]]}
+
+    node: Callable[..., Any] = work
+    builder.add_node("work", node)
     builder.add_conditional_edges(START, lambda _: [Send("work", {"at": at}) for at in range(3)], ["work"])
     return Script(graphs.build(builder), [say("go")])
 
@@ -184,8 +190,8 @@ def no_messages() -> Script:
     return Script(graphs.no_messages(), [say("go")])
 
 
-@case()
+@case("ag-ui-protocol/ag-ui#1016", why="It keeps one call in progress for the whole graph.")
 def interleaved_calls_of_parallel_nodes() -> Script:
-    """Tool calls of two nodes at once: each under its own message."""
-    calls = {name: [call("search", call_id=f"c-{name}"), finish("tool_calls")] for name in ("left", "right")}
-    return Script(graphs.parallel({name: ScriptedModel(turns=[script]) for name, script in calls.items()}), [say("go")])
+    """Tool calls of two nodes at once: each has its own arguments, under its own message."""
+    pieces = [[call("search", call_id=f"c-{q}"), args('{"q":'), args(f'"{q}"}}')] for q in ("left", "right")]
+    return in_turns(*pieces)

@@ -29,6 +29,13 @@ def two_turns() -> Script:
     return chat(["one", finish()], ["two", finish()])
 
 
+@case(beside=["usage"])
+def usage_of_two_answers() -> Script:
+    """What a run costs stands on its end, summed for each model."""
+    first, second = (ScriptedModel(turns=[[text, finish(tokens_in=10, tokens_out=at)]]) for at, text in enumerate(("a", "b"), 1))
+    return Script(graphs.sequence(first=graphs.calls(first), second=graphs.calls(second)), [say("go")], [first, second])
+
+
 @case(why="It leaves at the finish_reason and drops the text that stands beside it.")
 def text_on_the_finishing_chunk() -> Script:
     """Text that comes with the finish reason is said."""
