@@ -24,10 +24,11 @@ from langgraph.types import Command
 
 from middle_core.errors import InterruptUnknown, MiddleCoreError
 from middle_core.events import Custom, Event, EventType, RunId, ThreadId, custom
+from middle_core.runs.contained import let_go
 from middle_core.runs.graphs import Graph, context_for, input_keys, output_keys, topology
 from middle_core.runs.history import STOPPED, Message, history, same
 from middle_core.runs.ids import Ids
-from middle_core.runs.interrupts import open_interrupts
+from middle_core.runs.interrupts import CANCELLED_ANSWER, open_interrupts
 from middle_core.runs.jsonable import TooBig, jsonable
 from middle_core.runs.mailbox import Mailbox
 from middle_core.runs.partials import PartialMessage
@@ -41,9 +42,6 @@ RECURSION_LIMIT: Final = 100
 
 MAX_STATE: Final = 1_000_000
 """Characters of JSON of the client-visible state."""
-
-CANCELLED_ANSWER: Final = {"__agui_cancelled__": True}
-"""What `interrupt()` returns for a resume with status `cancelled`, with its `interrupt_id`: the SDK's sentinel, which teams' graphs know."""
 
 _INTERNAL: Final = frozenset({"messages", "tools", "copilotkit", "ag-ui", "__interrupt__"})
 
@@ -201,10 +199,7 @@ class SourceRun:
                     yield event
                 raise failure
         finally:
-            pump.cancel()
-            await asyncio.wait([pump])
-            if not pump.cancelled():
-                pump.exception()  # looked at: what a graph raises while it is being stopped is nobody's news
+            await let_go(pump)
         for event in await self._last_events(before):
             yield event
 

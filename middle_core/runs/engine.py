@@ -34,7 +34,6 @@ from middle_core.runs.turn import rebuild
 logger = logging.getLogger(__name__)
 
 READ_LIMIT: Final = 1000
-FINISH_TRIES: Final = 3
 _SNAPSHOT: Final = EventType.MESSAGES_SNAPSHOT.value
 
 
@@ -47,6 +46,8 @@ class Stop:
 
     by: str = ""
     reason: str = ""
+    late: bool = False
+    """The run has come to its end and writes it down: whoever stops it now comes too late, and a cancellation would lose that end."""
 
 
 @dataclass(slots=True)
@@ -129,6 +130,7 @@ class Engine:
             async with asyncio.TaskGroup() as group:
                 group.create_task(appender.run(), name=f"append {job.run.run_id}")
                 ended = await self._stream(job, desk, gate, appender)
+                job.stop.late = True
                 await appender.drain()
                 await self._finish(job, desk, gate, appender, ended)
                 appender.stop()

@@ -15,6 +15,9 @@ from middle_core.runs.jsonable import TooBig, jsonable
 MAX_QUESTION: Final = 256_000
 """Characters of JSON of what a graph asks."""
 
+CANCELLED_ANSWER: Final = {"__agui_cancelled__": True}
+"""What `interrupt()` returns for a resume with status `cancelled`, with its `interrupt_id`: the SDK's sentinel, which teams' graphs know."""
+
 _TEXTS: Final = {"message": ("message",), "toolCallId": ("toolCallId", "tool_call_id")}
 
 

@@ -33,6 +33,8 @@ from middle_core.runs.request import StartRequest, own_request
 from middle_core.runs.supervisor import Supervisor
 
 PAGE: Final = 1000
+MAX_DIGITS: Final = 18
+"""Of a time in a page cursor: what a database's integer surely holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,11 +237,13 @@ class RunService:
         """The thread as it was before this run, with the messages that the run took in; its records follow."""
         taken = await self._turn_messages(run)
         made = {message["id"] for message in taken}
+        view = await source.view(thread.thread_id)
         events = [record.event async for record in self._records(run.run_id)]
         made.update(partial.message_id for partial in fold(events))
         made.update(event["messageId"] for event in events if event["type"] == EventType.TOOL_CALL_RESULT)
-        view = await source.view(thread.thread_id)
-        messages = [message for message in view.messages if message["id"] not in made] + list(taken)
+        # What stands behind the words it took in was made by this run, also where the log does not show it yet.
+        end = next((at for at, message in enumerate(view.messages) if taken and message["id"] == taken[0]["id"]), None)
+        messages = [message for message in view.messages[:end] if message["id"] not in made] + list(taken)
         rows = [row for row in await self._log.interrupts.of_thread(thread.thread_id) if row.run_id != run.run_id]
         messages = weave(messages, rows, cards=cards)
         before = _snapshot(thread.client_thread_id, run.client_run_id, messages, await source.state(thread.thread_id))
@@ -258,7 +262,8 @@ class RunService:
                     return messages
                 if record.terminal:
                     return []
-            await self._log.changed(run.run_id, after=seen, within_s=1.0)
+            if not await self._log.changed(run.run_id, after=seen, within_s=1.0) and await self._log.get_run(run.run_id) is None:
+                raise NotFound  # deleted meanwhile, with its thread
 
     async def _records(self, run_id: RunId) -> AsyncIterator[Record]:
         after = 0
@@ -313,8 +318,9 @@ class RunService:
     async def thread(self, principal: Principal, thread_id: ClientThreadId) -> ThreadStatus:
         """One thread of the caller. Raises NotFound."""
         thread = access.may_see(principal, await self._log.get_thread(principal.owner, thread_id))
-        last = await self._log.last_run(thread.thread_id)
-        return ThreadStatus(thread, last if last is not None and last.status.active else None, last)
+        # Asked for itself: where the clock was set back, the newest run is not the last by its time.
+        active = await self._log.active_run(thread.thread_id)
+        return ThreadStatus(thread, active, active or await self._log.last_run(thread.thread_id))
 
     async def delete_thread(self, principal: Principal, thread_id: ClientThreadId) -> None:
         """Delete a thread with everything of it. An active run is stopped first. Raises NotFound, ThreadBusy."""
@@ -364,6 +370,6 @@ def _parse_page(cursor: str | None) -> tuple[int, ThreadId] | None:
     if not cursor:
         return None
     at, _, thread_id = cursor.partition(":")
-    if not (at.isascii() and at.isdigit() and thread_id):
+    if not (at.isascii() and at.isdigit() and len(at) <= MAX_DIGITS and thread_id):
         raise InvalidRequest("cursor: pass back the `next` of the page before, unchanged.")
     return int(at), ThreadId(thread_id)

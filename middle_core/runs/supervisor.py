@@ -17,11 +17,14 @@ from typing import Any, Final, Self, TypeVar
 from middle_core.auth.principal import Principal
 from middle_core.eventlog.base import EventLog
 from middle_core.events import RunId
+from middle_core.runs.contained import containing
 from middle_core.runs.engine import Engine, Job
 
 logger = logging.getLogger(__name__)
 
 EARLY_STOPS: Final = 1024
+ATTACH_S: Final = 10.0
+"""How long a run that is bound to its followers waits for the first one. Its client may have left before it followed at all."""
 
 T = TypeVar("T")
 
@@ -52,9 +55,13 @@ class Supervisor:
         self._strays: frozenset[RunId] = frozenset()
         self._loose: set[asyncio.Task[Any]] = set()
         self._beating: asyncio.Task[None] | None = None
+        self._task_factory: Any = None
         self.draining = False
 
     async def __aenter__(self) -> Self:
+        loop = asyncio.get_running_loop()
+        self._task_factory = loop.get_task_factory()
+        loop.set_task_factory(containing(self._task_factory))
         self._beating = asyncio.create_task(self._beat_forever(), name="beat")
         return self
 
@@ -63,6 +70,7 @@ class Supervisor:
         if self._beating is not None:
             self._beating.cancel()
             await asyncio.wait([self._beating])
+        asyncio.get_running_loop().set_task_factory(self._task_factory)
 
     @property
     def live(self) -> int:
@@ -74,7 +82,9 @@ class Supervisor:
         run_id = job.run.run_id
         # An empty context: nothing of the request that started the run may be found in it.
         task = asyncio.create_task(self._engine.drive(job), name=f"run {run_id}", context=Context())
-        self._handles[run_id] = Handle(job, task, grace_s=grace_s)
+        handle = self._handles[run_id] = Handle(job, task, grace_s=grace_s)
+        if grace_s is not None:
+            handle.deadline = asyncio.get_running_loop().call_later(max(grace_s, ATTACH_S), self._abandoned, run_id)
         task.add_done_callback(lambda done: self._forget(run_id, done))
         reason = self._early_stops.pop(run_id, None)
         if reason is not None:
@@ -91,10 +101,11 @@ class Supervisor:
         """Cancel the run's task, once. A run that is just about to start is stopped as it does."""
         handle = self._handles.get(run_id)
         if handle is None:
-            if len(self._early_stops) < EARLY_STOPS:
-                self._early_stops[run_id] = reason
+            self._early_stops[run_id] = reason
+            while len(self._early_stops) > EARLY_STOPS:  # of runs that had just ended, most likely
+                del self._early_stops[next(iter(self._early_stops))]
             return
-        if handle.job.stop.by:
+        if handle.job.stop.by or handle.job.stop.late:
             return
         handle.job.stop.by, handle.job.stop.reason = by, reason
         handle.task.cancel()

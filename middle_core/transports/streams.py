@@ -78,13 +78,14 @@ async def follow(
         batches = service.follow(run, after=after, tick_s=min(policy.heartbeat_s, left))
         async with aclosing(batches):
             async for batch in batches:
-                if service.draining:
+                over = bool(batch) and batch[-1].terminal
+                if service.draining and not over:
                     yield b"".join(map(encode, batch)) + agui.reattach("drain", retry_after_ms=1000)
                     return
                 if batch:
                     after = batch[-1].seq
                     yield b"".join(map(encode, batch))
-                    if batch[-1].terminal:
+                    if over:
                         return
                 else:
                     yield HEARTBEAT

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from ag_ui.core import RunAgentInput
 
+from middle_core.auth.verify import secret_verifier
+from middle_core.runs.request import start_request
 from tests.fakes.agui_verify import verify_streams
 from tests.fakes.graphs import chat
 from tests.fakes.models import ScriptedModel, finish
-from tests.fakes.stack import Reader, Stack, stack
+from tests.fakes.stack import Reader, Stack, run_input, stack, user
+from tests.fakes.tokens import AUDIENCE, ISSUER, SECRET
 from tests.fakes.until import until
 
 TEXT = "Grüße 你好 🌍 \u2028\u0085 é\tend"
@@ -200,3 +205,25 @@ async def answered(data_dir: Path) -> AsyncIterator[tuple[Stack, Reader]]:
     model = ScriptedModel(turns=[["one ", "two ", "three", finish()]])
     async with stack(data_dir, agents={"default": lambda: chat(model)}) as server:
         yield server, await server.ask("hi")
+
+
+async def test_nothing_follows_the_end_of_a_run_in_a_drain(tmp_path: Path) -> None:
+    """A hint to attach again, behind the terminal event, would be an error for the browser's client."""
+    async with stack(tmp_path, agents={"default": lambda: chat(ScriptedModel(turns=[["hello", finish()]]))}) as server:
+        reader = await server.ask("hi")
+        server.parts.supervisor.begin_drain()
+        async with server.follow(reader.run_id) as late:
+            await late.rest()
+    assert late.types == reader.types
+    assert late.types[-1] == "RUN_FINISHED"
+
+
+@pytest.mark.slow
+async def test_a_run_bound_to_followers_that_never_came_ends(tmp_path: Path) -> None:
+    model = ScriptedModel(turns=[["hello", asyncio.Event()]])
+    async with stack(tmp_path, agents={"default": lambda: chat(model)}, disconnect_grace_s=0.01) as server:
+        body = run_input(user("hi"), forwardedProps={"middleCore": {"on_disconnect": "cancel"}})
+        raw = json.dumps(body).encode()
+        asked = start_request(RunAgentInput.model_validate_json(raw), raw)
+        await server.parts.service.start(await secret_verifier(SECRET, issuer=ISSUER, audience=AUDIENCE)(server.token), "default", asked)
+        await until(lambda: model.ended == ["cancelled"], 20)

@@ -1,0 +1,152 @@
+"""The moments around a run's end, with a log that the test holds still: a stop, and a page that opens the thread."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import sqlite3
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from contextlib import aclosing, asynccontextmanager, closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+from ag_ui.core import RunAgentInput
+from langchain_core.language_models import BaseChatModel
+
+from middle_core.auth.principal import Credential, Principal
+from middle_core.errors import NotFound
+from middle_core.eventlog.base import Claim, Ending, RunStatus
+from middle_core.eventlog.sqlite import SqliteEventLog
+from middle_core.events import ClientThreadId, Custom, Event, Record, RunId
+from middle_core.runs.agui_source import AguiSource
+from middle_core.runs.checkpoints import open_saver
+from middle_core.runs.engine import Engine
+from middle_core.runs.request import start_request
+from middle_core.runs.service import RunService
+from middle_core.runs.supervisor import Supervisor
+from middle_core.runs.turn import AgentRules
+from tests.fakes.graphs import chat
+from tests.fakes.models import ScriptedModel, finish
+from tests.fakes.stack import run_input, user
+from tests.fakes.until import until
+
+ALICE = Principal("i", "alice", "Alice", None, math.inf, {}, Credential("t", math.inf))
+
+
+class HeldLog(SqliteEventLog):
+    """Waits, before it writes an event of the type `held`, until the test lets it go on."""
+
+    held = ""
+    watched = False
+
+    async def changed(self, run_id: RunId, *, after: int, within_s: float) -> bool:
+        self.watched = True
+        return await super().changed(run_id, after=after, within_s=within_s)
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.holding = asyncio.Event()
+        self.go_on = asyncio.Event()
+
+    async def append(self, claim: Claim, events: Sequence[Event], *, ending: Ending | None = None) -> list[Record]:
+        if any(event["type"] == self.held for event in events):
+            self.holding.set()
+            await self.go_on.wait()
+        return await super().append(claim, events, ending=ending)
+
+
+@dataclass
+class Parts:
+    log: HeldLog
+    service: RunService
+    supervisor: Supervisor
+    source: AguiSource
+
+
+@asynccontextmanager
+async def parts(home: Path, model: BaseChatModel) -> AsyncIterator[Parts]:
+    async with HeldLog.open(f"sqlite:///{home / 'log.db'}") as log, open_saver(log) as saver:
+        source = AguiSource("a", chat(model, saver=saver), AgentRules(client_writable=frozenset(), server_tools=frozenset()))
+        engine = Engine(log, {"a": source}, max_event_bytes=1_000_000, approval_ttl_s=60)
+        async with Supervisor(log, engine, replica="r", beat_s=60, lease_s=120) as supervisor:
+            service = RunService(log, supervisor, {"a": source}, heartbeat_s=10, stop_wait_s=10, disconnect_grace_s=5)
+            yield Parts(log, service, supervisor, source)
+
+
+def asked(text: str) -> Any:
+    raw = orjson.dumps(run_input(user(text)))
+    return start_request(RunAgentInput.model_validate_json(raw), raw)
+
+
+async def test_a_stop_that_comes_while_the_end_is_being_written_loses_nothing(tmp_path: Path) -> None:
+    async with parts(tmp_path, ScriptedModel(turns=[["all of it", finish()]])) as at:
+        at.log.held = "TEXT_MESSAGE_END"
+        run = await at.service.start(ALICE, "a", asked("hi"))
+        await at.log.holding.wait()
+        await until(lambda: _graph_is_done(run.run_id))
+        await at.service.stop(ALICE, ClientThreadId("t1"), None)
+        at.log.go_on.set()
+        async with asyncio.timeout(10):
+            types = [record.type async for batch in at.service.follow(run, after=0) for record in batch]
+        assert types[-1] == "RUN_FINISHED"
+        ended = await at.log.get_run(run.run_id)
+        assert ended is not None
+        assert ended.status in {RunStatus.FINISHED, RunStatus.CANCELLED}
+
+
+async def test_a_page_that_opens_the_thread_then_sees_no_message_twice(tmp_path: Path) -> None:
+    """The checkpoint may have the answer before the log has: it must come from one of them only."""
+    speak = asyncio.Event()
+    async with parts(tmp_path, ScriptedModel(turns=[[speak, "all of it", finish()]])) as at:
+        at.log.held = "TEXT_MESSAGE_START"
+        run = await at.service.start(ALICE, "a", asked("hi"))
+        async with aclosing(at.service.follow(run, after=0)) as batches:
+            async for batch in batches:
+                if any(record.event.get("name") == Custom.TURN for record in batch):
+                    break
+        speak.set()
+        await at.log.holding.wait()
+        await until(lambda: _graph_is_done(run.run_id))
+        body = RunAgentInput.model_validate(run_input())
+        connection = await at.service.connect(ALICE, ClientThreadId("t1"), "a", body)
+        at.log.go_on.set()
+        [shown] = [event["messages"] for event in connection.before if event["type"] == "MESSAGES_SNAPSHOT"]
+        async with asyncio.timeout(10):
+            rest = [record.event async for batch in at.service.follow(run, after=connection.after) for record in batch]
+        started = {event["messageId"] for event in rest if event["type"] == "TEXT_MESSAGE_START"}
+        assert [message["content"] for message in shown] == ["hi"]
+        assert len(started) == 1
+        assert started.isdisjoint(message["id"] for message in shown)
+
+
+async def test_a_page_that_opens_a_thread_which_is_deleted_just_then_is_told(tmp_path: Path) -> None:
+    """The run is gone before it has said what it took in: nothing more will come of it."""
+    async with parts(tmp_path, ScriptedModel(turns=[["all of it", finish()]])) as at:
+        at.log.held = "CUSTOM"
+        await at.service.start(ALICE, "a", asked("hi"))
+        await at.log.holding.wait()
+        async with asyncio.TaskGroup() as group:
+            opening = group.create_task(_refusal(at.service.connect(ALICE, ClientThreadId("t1"), "a", RunAgentInput(**run_input()))))
+            await until(lambda: at.log.watched)
+            with closing(sqlite3.connect(tmp_path / "log.db")) as db, db:
+                db.execute("PRAGMA foreign_keys = ON")
+                db.execute("DELETE FROM threads")
+        assert isinstance(opening.result(), NotFound)
+        at.log.go_on.set()
+
+
+async def _refusal(call: Coroutine[Any, Any, Any]) -> BaseException | None:
+    async with asyncio.timeout(10):
+        try:
+            await call
+        except NotFound as error:
+            return error
+    return None
+
+
+def _graph_is_done(run_id: str) -> bool:
+    """Whether nothing of the run is left but its own task and its writer."""
+    names = {task.get_name() for task in asyncio.all_tasks()}
+    return f"run {run_id}" in names and not any("_pump" in repr(task.get_coro()) for task in asyncio.all_tasks())
