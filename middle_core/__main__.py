@@ -31,6 +31,7 @@ cli = typer.Typer(no_args_is_help=True, add_completion=False, help="A durable mi
 
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 DEV_TOKEN_TTL_S = 3600.0
+MAX_TTL_S = 366 * 86_400.0
 SWITCH_INTERVAL_S = 0.0005
 """The log's writer thread needs the interpreter a few times for each commit. With Python's 5 ms a busy loop lets it wait that
 long each time, and a first token waits with it; `benchmarks/eventlog.py` shows the difference."""
@@ -80,7 +81,10 @@ def fail(text: str) -> typer.Exit:
 
 @contextlib.contextmanager
 def settings_or_exit() -> Iterator[Settings]:
-    """The settings, or an end that names the setting that is wrong and never its value."""
+    """The settings, or an end that names the setting that is wrong and never its value.
+
+    A ValueError of what is made of them (keys, addresses) ends the program too: its text says what to set.
+    """
     try:
         yield Settings()
     except ValidationError as error:
@@ -89,6 +93,8 @@ def settings_or_exit() -> Iterator[Settings]:
             for item in error.errors(include_input=False, include_url=False)
         ]
         raise fail("the settings are not valid.\n  " + "\n  ".join(lines)) from None
+    except ValueError as error:
+        raise fail(str(error)) from None
 
 
 def verifier_of(settings: Settings, issuer: DevIssuer | None, http: httpx.AsyncClient) -> Verifier:
@@ -138,7 +144,7 @@ def mint_with(issuer: DevIssuer) -> Any:
 
 
 @cli.command()
-def serve(host: Host = "127.0.0.1", port: Annotated[int, typer.Option(help="The port to listen on.")] = 8000) -> None:
+def serve(host: Host = "127.0.0.1", port: Annotated[int, typer.Option(help="The port to listen on.", min=0, max=65_535)] = 8000) -> None:
     """Run one replica."""
     with settings_or_exit() as settings:
         telemetry.configure(plain=settings.env == "dev")
@@ -163,7 +169,9 @@ def serve(host: Host = "127.0.0.1", port: Annotated[int, typer.Option(help="The 
 
 
 @cli.command("demo-backend")
-def demo_backend(host: Host = "127.0.0.1", port: Annotated[int, typer.Option(help="The port to listen on.")] = 8001) -> None:
+def demo_backend(
+    host: Host = "127.0.0.1", port: Annotated[int, typer.Option(help="The port to listen on.", min=0, max=65_535)] = 8001
+) -> None:
     """Run the stand-in backend-core alone."""
     with settings_or_exit() as settings:
         telemetry.configure(plain=True)
@@ -176,7 +184,7 @@ def demo_backend(host: Host = "127.0.0.1", port: Annotated[int, typer.Option(hel
 def token(
     sub: Annotated[str, typer.Option(help="The subject: who it is.")],
     roles: Annotated[str, typer.Option(help="Comma-separated roles.")] = "reader",
-    ttl: Annotated[float, typer.Option(help="Seconds until it expires.")] = DEV_TOKEN_TTL_S,
+    ttl: Annotated[float, typer.Option(help="Seconds until it expires.", max=MAX_TTL_S)] = DEV_TOKEN_TTL_S,
 ) -> None:
     """Print a dev token. It is good for a server in dev with the same data folder, and for nothing else."""
     with settings_or_exit() as settings:

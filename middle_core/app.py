@@ -60,7 +60,6 @@ class Parts:
 @asynccontextmanager
 async def open_parts(settings: Settings, specs: Mapping[str, Any]) -> AsyncIterator[Parts]:
     """Open everything below the doors, end what the process before this one left running, and close in order."""
-    settings.data_dir.mkdir(parents=True, exist_ok=True)
     url = settings.resolved_database_url
     async with (
         AsyncExitStack() as stack,
@@ -150,7 +149,9 @@ def create_app(
             gc.freeze()
             yield
 
-    app = FastAPI(title="middle-core", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
+    app = FastAPI(
+        title="middle-core", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False
+    )
     problems.install(app)
     app.add_middleware(CorrelationMiddleware)
     return app

@@ -5,6 +5,7 @@ Safe unless told otherwise: the environment is production until `MIDDLE_CORE_ENV
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -13,11 +14,15 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 DEFAULT_AGENTS = "knowledge_copilot=middle_core.agents.knowledge_copilot.graph:build"
 
+AGENT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+"""What stands in a path without quoting."""
+DOORS = frozenset({"connect", "info", "runs", "stop"})
+
 
 class Settings(BaseSettings):
     """Every setting, with its unit in the name (`_s` seconds, `_bytes`)."""
 
-    model_config = SettingsConfigDict(env_prefix="MIDDLE_CORE_", frozen=True, extra="ignore", populate_by_name=True)
+    model_config = SettingsConfigDict(env_prefix="MIDDLE_CORE_", frozen=True, extra="ignore", populate_by_name=True, allow_inf_nan=False)
 
     env: Literal["production", "dev"] = "production"
     data_dir: Path = Path(".data")
@@ -98,6 +103,11 @@ def parse_agents(text: str) -> dict[str, str]:
         name, eq, path = entry.partition("=")
         if not (eq and name.strip() and ":" in path):
             raise ValueError(f"MIDDLE_CORE_AGENTS: {entry!r} is not of the form name=package.module:attribute.")
+        if not AGENT_NAME.fullmatch(name.strip()) or name.strip() in DOORS:
+            raise ValueError(
+                f"MIDDLE_CORE_AGENTS: {name.strip()!r} cannot be an agent's name. Use up to 64 letters, digits, _ and -, "
+                f"and none of {', '.join(sorted(DOORS))}: these are doors beside the agents'."
+            )
         agents[name.strip()] = path.strip()
     if not agents:
         raise ValueError("MIDDLE_CORE_AGENTS names no agent.")

@@ -23,6 +23,8 @@ OnDisconnect = Literal["continue", "cancel"]
 Intent = Literal["turn", "go_on", "withdraw"]
 
 TITLE_CHARS: Final = 80
+_UNSEEN: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Control characters, and those that turn the direction of what stands beside a title."""
 _KEY: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@~-]{0,127}\Z")
 
 
@@ -115,6 +117,6 @@ def _title(body: RunAgentInput) -> str:
         if message.role == "user":
             content = message.content
             text = content if isinstance(content, str) else " ".join(getattr(part, "text", "") for part in content)
-            words = " ".join(text.split())
+            words = " ".join(_UNSEEN.sub(" ", text).split())
             return words if len(words) <= TITLE_CHARS else words[: TITLE_CHARS - 1].rstrip() + "…"
     return ""

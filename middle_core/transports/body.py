@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import orjson
 from starlette.requests import ClientDisconnect, Request
 
 from middle_core.errors import InvalidRequest, TooLarge
 
 
 async def read_json_bytes(request: Request, *, max_bytes: int) -> bytes:
-    """The raw body. Raises TooLarge beyond `max_bytes`, InvalidRequest for another media type or a broken upload."""
+    """The body, as `plain_json` writes it. Raises TooLarge beyond `max_bytes`, InvalidRequest for another media type or a broken upload."""
     media_type = request.headers.get("content-type", "").split(";")[0].strip().lower()
     if media_type != "application/json":
         raise InvalidRequest("Send the body as application/json.")
@@ -24,4 +25,18 @@ async def read_json_bytes(request: Request, *, max_bytes: int) -> bytes:
                 raise too_large
     except ClientDisconnect as cause:
         raise InvalidRequest("The upload broke off.") from cause
-    return bytes(body)
+    return plain_json(bytes(body))
+
+
+def plain_json(body: bytes) -> bytes:
+    """The same JSON, written so that every reader takes it alike. Raises InvalidRequest.
+
+    `NaN` and numbers beyond a double are no JSON, though some parsers take them; an integer beyond 64 bits becomes the
+    double that a browser would read. What passes here can be logged, digested and stored.
+    """
+    try:
+        return orjson.dumps(orjson.loads(body))
+    except orjson.JSONDecodeError as error:
+        raise InvalidRequest(f"The body is not valid JSON: {error}.") from error
+    except orjson.JSONEncodeError as error:
+        raise InvalidRequest("The body is nested too deeply.") from error

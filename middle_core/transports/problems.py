@@ -24,11 +24,12 @@ logger = logging.getLogger(__name__)
 MEDIA_TYPE = "application/problem+json"
 
 
-def problem(error: MiddleCoreError) -> JSONResponse:
-    """The response for an error of ours."""
+def problem(error: MiddleCoreError, *, status: int | None = None) -> JSONResponse:
+    """The response for an error of ours. status: instead of the error's own."""
+    status = status or error.status
     body: dict[str, Any] = {
         "type": "about:blank",
-        "status": error.status,
+        "status": status,
         "code": error.code,
         "title": error.title,
         "detail": error.detail,
@@ -40,7 +41,7 @@ def problem(error: MiddleCoreError) -> JSONResponse:
         headers["Retry-After"] = str(math.ceil(error.retry_after))
     if isinstance(error, Unauthorized):
         headers["WWW-Authenticate"] = 'Bearer error="invalid_token"'
-    return JSONResponse(body, status_code=error.status, headers=headers, media_type=MEDIA_TYPE)
+    return JSONResponse(body, status_code=status, headers=headers, media_type=MEDIA_TYPE)
 
 
 def invalid(error: ValidationError) -> InvalidRequest:
@@ -68,9 +69,7 @@ def install(app: FastAPI) -> None:
             raise TypeError("registered for HTTPException only") from error
         if error.status_code == 404:
             return problem(NotFound("There is no such door here."))
-        fault = InvalidRequest(str(error.detail))
-        response = problem(fault)
-        response.status_code = error.status_code
+        response = problem(InvalidRequest(str(error.detail)), status=error.status_code)
         for name, value in (error.headers or {}).items():
             response.headers[name] = value
         return response

@@ -63,6 +63,12 @@ async def test_a_body_that_is_no_input(server: Stack, name: str, path: str) -> N
     problem(response, 422, code)
 
 
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e400"])
+async def test_a_number_that_json_does_not_have(server: Stack, number: str) -> None:
+    content = json.dumps(run_input(user("hi"), state={"x": 0})).replace('"x": 0', f'"x": {number}')
+    problem(await server.post("/copilotkit", content=content, headers={"content-type": "application/json"}), 422, "invalid_request")
+
+
 async def test_the_complaint_names_the_field(server: Stack) -> None:
     body = run_input(user("hi"))
     body["messages"][0]["content"] = 7
@@ -167,11 +173,13 @@ async def test_two_authorization_headers_are_no_identity(server: Stack) -> None:
 
 async def test_a_door_that_does_not_exist(server: Stack) -> None:
     problem(await server.get("/nothing/here"), 404, "not_found")
-    assert (await server.http.get(server.url + "/copilotkit")).status_code == 405
+    wrong_method = await server.http.get(server.url + "/copilotkit")
+    assert problem(wrong_method, 405, "invalid_request")["status"] == 405
+    problem(await server.get("/threads/"), 404, "not_found")
     problem(await server.post("/dev/token", {"sub": "alice"}), 404, "not_found")
 
 
-@pytest.mark.parametrize("cursor", ["x", "1:", ":x", "-1:a", "1" * 200])
+@pytest.mark.parametrize("cursor", ["x", "1:", ":x", "-1:a", "1" * 200, "9" * 100 + ":x"])
 async def test_a_page_cursor_that_is_none(server: Stack, cursor: str) -> None:
     problem(await server.get(f"/threads?cursor={cursor}"), 422, "invalid_request")
 

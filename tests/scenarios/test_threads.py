@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 from tests.fakes.graphs import chat
 from tests.fakes.models import ScriptedModel, finish
-from tests.fakes.stack import stack
+from tests.fakes.stack import run_input, stack
 
 
 async def test_the_list_is_newest_first_in_pages_and_shows_what_runs(tmp_path: Path) -> None:
@@ -92,3 +94,31 @@ async def test_an_agent_keeps_its_threads(tmp_path: Path) -> None:
         refused = await server.post("/copilotkit/two", body)
         assert (refused.status_code, refused.json()["code"]) == (422, "invalid_request")
         assert "one" in refused.json()["detail"]
+
+
+async def test_a_number_that_no_browser_could_hold_does_not_lose_the_run(tmp_path: Path) -> None:
+    part = {"type": "text", "text": "hi", "metadata": {"x": 2**80}}
+    async with stack(tmp_path, agents={"default": lambda: chat(ScriptedModel(turns=[["hello", finish()]]))}) as server:
+        message = {"id": "m1", "role": "user", "content": [part]}
+        async with server.stream("POST", "/copilotkit", body=run_input(message)) as reader:
+            await reader.rest()
+        assert (reader.text, reader.types[-1]) == ("hello", "RUN_FINISHED")
+
+
+async def test_a_title_has_no_control_characters(tmp_path: Path) -> None:
+    async with stack(tmp_path, agents={"default": lambda: chat(ScriptedModel(turns=[["hello", finish()]]))}) as server:
+        await server.ask("\0one\x1b[31m \u202etwo\x85three")
+        assert (await server.get("/threads/t1")).json()["title"] == "one [31m two three"
+
+
+async def test_a_clock_that_was_set_back_hides_no_active_run(tmp_path: Path) -> None:
+    model = ScriptedModel(turns=[["one", finish()], ["two", asyncio.Event()]])
+    async with stack(tmp_path, agents={"default": lambda: chat(model)}) as server:
+        await server.ask("first")
+        with closing(sqlite3.connect(tmp_path / "middle-core.db")) as db, db:
+            db.execute("UPDATE runs SET started_at = started_at + 3600000")
+        async with server.say("second") as reader:
+            await reader.until_text("two")
+            status = (await server.get("/threads/t1")).json()
+            assert (status["running"], status["activeRun"]["runId"]) == (True, reader.run_id)
+            assert (await server.http.delete(server.url + "/threads/t1", headers=server.headers())).status_code == 204
