@@ -166,10 +166,15 @@ class Desk:
             return Asked([*events, *map(cards.legacy, interrupts)], (), bool(open_))
         return Asked(events, interrupts, bool(open_))
 
+    async def cut_off(self) -> list[Event]:
+        """The run was lost: what had begun has no known outcome. What is asked, and approved and not begun, stays."""
+        closed = await self._log.close(self._claim, BEGUN, outcome=CUT_OFF)
+        return [event for row in closed for event in self._tell(row)]
+
     async def give_up(self) -> list[Event]:
         """The thread was settled: nothing of it can be answered any more, and what had begun has no known outcome."""
-        closed = await self._log.close(self._claim, OVER, outcome=STOPPED) + await self._log.close(self._claim, BEGUN, outcome=CUT_OFF)
-        return [event for row in closed for event in self._tell(row)]
+        closed = await self._log.close(self._claim, OVER, outcome=STOPPED)
+        return [event for row in closed for event in self._tell(row)] + await self.cut_off()
 
     async def outcomes(self) -> dict[str, str]:
         """What is known of calls that approvals are about, by the calls' ids: for those that the thread has no result of."""

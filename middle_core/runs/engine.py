@@ -25,7 +25,7 @@ from middle_core.runs.agui_source import AguiSource, SourceRun
 from middle_core.runs.appender import Appender
 from middle_core.runs.cards import offers_cards
 from middle_core.runs.checkpoints import CLAIM
-from middle_core.runs.desk import BEGUN, CUT_OFF, Desk, LogApprovals, to_go_on
+from middle_core.runs.desk import Desk, LogApprovals, to_go_on
 from middle_core.runs.gate import Cancelled, End, Failed, Finished, Gate
 from middle_core.runs.partials import fold
 from middle_core.runs.request import StartRequest
@@ -144,15 +144,13 @@ class Engine:
         gate = self._gate(run)
         async for event in self._events(run.run_id):
             gate.feed(event)
-        await self._log.interrupts.close(claim, BEGUN, outcome=CUT_OFF)
         error = RunLost()
         end = Failed(code=error.code, message=error.detail, correlation_id=_correlation_id())
-        untouched = await self._waits(run)
-        events = await self._last_events(run, self._desk(claim, cards=False), gate, Ended(end, untouched=untouched))
+        events = await self._last_events(run, self._desk(claim, cards=False), gate, Ended(end))
         await self._log.append(claim, events, ending=ending_of(end))
 
     async def _waits(self, run: Run) -> bool:
-        """Whether the lost run's thread stands at a question that can still be answered, or at an approved action that can
+        """Whether a lost run's thread stands at a question that can still be answered, or at an approved action that can
         still go on, with nothing shown that the thread lacks. Then it is left as it is.
         """
         source = self._sources.get(run.agent)
@@ -260,7 +258,11 @@ class Engine:
     async def _last_events(self, run: Run, desk: Desk, gate: Gate, ended: Ended) -> list[Event]:
         """Settle the thread of a run that did not come to its own end; the results that this gave, the closers, the terminal event."""
         results: Sequence[Event] = ()
-        if not isinstance(ended.end, Finished) and not ended.untouched:
+        untouched = ended.untouched
+        if isinstance(ended.end, Failed) and ended.end.code == RunLost.code:
+            results = await desk.cut_off()
+            untouched = untouched or await self._waits(run)
+        if not isinstance(ended.end, Finished) and not untouched:
             results = await self._settle(run, desk, note="stopped" if isinstance(ended.end, Cancelled) else "interrupted")
         return [*ended.last, *(legal for event in results for legal in gate.feed(event)), *gate.close(ended.end)]
 

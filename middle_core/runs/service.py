@@ -229,7 +229,10 @@ class RunService:
                 old = source.rules.legacy_interrupts
                 end = [*map(legacy, asked if old else ()), *_plain_end(thread_id, run_id, () if old else asked)]
                 return Connection(run=None, after=0, before=before, end=end)
-            active = await self.start(principal, thread.agent, own_request(body, intent="go_on"))
+            try:
+                active = await self.start(principal, thread.agent, own_request(body, intent="go_on"))
+            except ThreadBusy:  # another tab was quicker
+                return await self.connect(principal, thread_id, agent, body)
         self._refresh(principal, active)
         return await self._connect_busy(thread, active, source, cards=cards)
 
@@ -279,8 +282,11 @@ class RunService:
         if thread is None:
             return False
         active = await self._log.active_run(thread.thread_id)
-        if active is None and await self._withdraw(principal, thread):
-            return True
+        if active is None:
+            try:
+                return await self._withdraw(principal, thread)
+            except ThreadBusy:  # a run began just now
+                active = await self._log.active_run(thread.thread_id)
         if active is None or (run_id is not None and run_id not in {active.run_id, active.client_run_id}):
             return False
         return await self._supervisor.shielded(self._stop(active, "stopped by the user"))

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from middle_core.agents.approval import Card, needs_approval
 from middle_core.agents.registry import AgentSpec
 from middle_core.errors import BackendUnavailable, Forbidden
 from tests.fakes import graphs
@@ -468,6 +469,67 @@ async def test_the_older_hook_cannot_answer_two_questions_at_once(shelf: Shelf, 
             await done.rest()
         assert (done.types[-1], done.events[-1]["code"]) == ("RUN_ERROR", "invalid_request")
     assert shelf.calls == 0
+
+
+async def test_a_stop_in_the_middle_of_an_action_leaves_a_doubt_that_is_told(shelf: Shelf, tmp_path: Path) -> None:
+    entered = asyncio.Event()
+
+    @needs_approval(describe=plain_card)
+    async def slow(thing_id: str) -> str:
+        """Take long."""
+        entered.set()
+        await asyncio.Event().wait()
+        return ""
+
+    asks = [call("slow", {"thing_id": "a"}), finish("tool_calls")]
+    model = ScriptedModel(turns=[asks, ["hello", finish()]], strict=True)
+    async with stack(tmp_path, agents=agents(model, slow)) as server:
+        person = Person(server, "interrupt")
+        [card] = cards(await person.say("go"))
+        async with asyncio.TaskGroup() as group:
+            answer = group.create_task(person.approve(card))
+            await entered.wait()
+            assert await server.stop()
+        assert resolved(answer.result()) == [(card["interruptId"], "approved"), (card["interruptId"], "indeterminate")]
+        opened = await person.open()
+        assert (cards(opened), resolved(opened)) == ([], []), "it was stopped, so it does not go on"
+        assert "unknown" in results(person.history)["call_1"]
+        assert (await person.say("hi")).text == "hello"
+
+
+async def test_two_tabs_that_come_back_at_once_see_one_action_go_on(shelf: Shelf, tmp_path: Path) -> None:
+    entered = asyncio.Event()
+    done: list[str] = []
+
+    @needs_approval(describe=plain_card, idempotent=True)
+    async def slow(thing_id: str) -> str:
+        """Take long, once."""
+        done.append(thing_id)
+        if not entered.is_set():
+            entered.set()
+            await asyncio.Event().wait()
+        return "done slowly"
+
+    asks = [call("slow", {"thing_id": "a"}), finish("tool_calls")]
+    model = ScriptedModel(turns=[asks, ["hello", finish()]], strict=True)
+    async with stack(tmp_path, agents=agents(model, slow)) as server:
+        person = Person(server, "interrupt")
+        [card] = cards(await person.say("go"))
+        async with person.answering({card["interruptId"]: True}) as answer:
+            await entered.wait()
+            server.server.should_exit = True  # a deploy, with no time to finish
+            await answer.rest()
+    async with stack(tmp_path, agents=agents(model, slow)) as server:
+        tabs = [Person(server, "interrupt"), Person(server, "client_tool"), Person(server, "interrupt")]
+        async with asyncio.TaskGroup() as group:
+            opened = [group.create_task(tab.open()) for tab in tabs]
+        assert all(one.result().types[-1] == "RUN_FINISHED" for one in opened)
+        assert results(await server.history()) == {"call_1": "done slowly"}
+    assert done == ["a", "a"], "tried once more, under the same key"
+
+
+async def plain_card(_: Any) -> Card:
+    return Card("Do it?")
 
 
 async def _audit(server: Any, thread: str = "t1") -> list[dict[str, Any]]:
