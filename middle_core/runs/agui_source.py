@@ -253,12 +253,9 @@ class SourceRun:
         State that comes with it is not taken: LangGraph refuses a second update in the step that the question stopped, and
         the thread could not be answered any more.
         """
-        return Command(
-            resume={
-                one.interrupt_id: {**CANCELLED_ANSWER, "interrupt_id": one.interrupt_id} if one.cancelled else one.payload
-                for one in turn.resume
-            }
-        )
+        answers = {one.interrupt_id: one.payload for one in turn.resume if not one.cancelled}
+        dismissed = {one.interrupt_id: {**CANCELLED_ANSWER, "interrupt_id": one.interrupt_id} for one in turn.resume if one.cancelled}
+        return Command(resume=answers | dismissed)
 
     def _input(self, turn: Turn, messages: list[BaseMessage]) -> dict[str, Any]:
         """The graph's input as the SDK makes it, but only keys that the graph has."""
