@@ -2,6 +2,7 @@
 
     count 60 at 40                 sixty words, forty a second
     search, then count 60 at 40    the same, after a call of `search_knowledge`
+    erase ID, plan                 what somebody has to approve: see `proposals`
     anything else                  a short answer
 
 No word is Markdown, so what the browser shows is what the model said. Some are not ASCII: a cut may go through a character.
@@ -13,6 +14,7 @@ import re
 from itertools import cycle, islice
 from typing import Any
 
+from tests.e2e.proposals import propose
 from tests.fakes.cerebras_server import Call, Reply
 
 SHORT = "Understood, here I am."
@@ -40,6 +42,8 @@ def whole(number: int) -> str:
 def speak(body: dict[str, Any]) -> Reply:
     """The answer to one request of the chat-completions API."""
     asked = next(str(message["content"]) for message in reversed(body["messages"]) if message["role"] == "user")
+    if (proposal := propose(body["messages"], asked)) is not None:
+        return proposal
     order = ORDER.match(asked)
     if order is None:
         return Reply(SHORT, rate=50)
