@@ -195,7 +195,15 @@ def _usage(events: Sequence[Event]) -> list[Any]:
     return [[one.get("model"), one.get("inputTokens"), one.get("outputTokens")] for end in events for one in end.get("usage") or ()]
 
 
+def _nameless(events: Sequence[Event]) -> int:
+    """How many messages and calls begin without an id."""
+    return sum(
+        not (one.get("toolCallId") or one.get("messageId")) for one in events if one["type"].endswith(("MESSAGE_START", "CALL_START"))
+    )
+
+
 BESIDE: dict[str, Any] = {
+    "nameless": _nameless,
     "usage": _usage,
     "encrypted": _encrypted,
     "order": _order,

@@ -54,6 +54,17 @@ def emit_messages_false() -> Script:
     )
 
 
+@case()
+def answer_that_is_not_streamed() -> Script:
+    """An answer that its author does not want streamed comes whole, with the thread."""
+    model = ScriptedModel(turns=[["not shown while it is said", finish()]])
+
+    async def node(state: Any, config: RunnableConfig) -> Any:
+        return {"messages": [await model.ainvoke("x", copilotkit_customize_config(config, emit_messages=False))]}
+
+    return Script(graphs.one_node(node), [say("go")], [model])
+
+
 @case(why="A list of names hides nothing: every call is shown.")
 def some_calls_only() -> Script:
     """Of two calls only the one that the author names is streamed."""

@@ -99,6 +99,12 @@ def message_id_used_again() -> Script:
     return chat(*[[AIMessageChunk(content=text, id="msg_1"), finish()] for text in ("one", "two")])
 
 
+@case(why="It streams under an empty id.", beside=["nameless"])
+def empty_message_id() -> Script:
+    """A provider that sends an empty id: the message has one all the same."""
+    return chat([AIMessageChunk(content="x", id=""), finish()])
+
+
 @case("zonlabs/mcp-ts#84", beside=["ids"])
 def provider_id_in_the_first_chunk_only() -> Script:
     """An id that only the first chunk has is the message's id, in the stream and in the thread."""
