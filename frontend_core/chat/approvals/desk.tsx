@@ -141,7 +141,8 @@ export function OpenInterrupts() {
 
   useEffect(() => {
     const look = (): void => {
-      setReady(copilotkit.getAgent(agentId) !== undefined);
+      // `getAgent` would complain in the console of an agent that is not there yet.
+      setReady(Object.hasOwn(copilotkit.agents, agentId));
     };
     look();
     const subscription = copilotkit.subscribe({ onAgentsChanged: look });
