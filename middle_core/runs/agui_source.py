@@ -126,7 +126,7 @@ class AguiSource:
         if not checkpoint.holds_messages:
             return []
         known = {one.id for one in checkpoint.messages}
-        lacking = [one for partial in partials if partial.message_id not in known for one in _from_partial(partial)]
+        lacking = [one for partial in partials if partial.message_id not in known for one in _from_partial(partial, note)]
         shown = {call.call_id: call.result for one in partials for call in one.calls if call.result is not None}
         words = "the user stopped it" if note == STOPPED else "the run was interrupted"
         valid = completed([*checkpoint.messages, *lacking], {**outcomes, **shown}, why=f"This call was not completed: {words}.")
@@ -366,7 +366,7 @@ def _user_parts(message: HumanMessage) -> Any:
     return [one.model_dump(by_alias=True, exclude_none=True, mode="json") for one in parts]
 
 
-def _from_partial(partial: PartialMessage) -> list[BaseMessage]:
+def _from_partial(partial: PartialMessage, note: str) -> list[BaseMessage]:
     """The message that the thread lacks; none where nothing was said."""
     if partial.said is not None:
         return _langchain([dict(partial.said)])
@@ -382,7 +382,7 @@ def _from_partial(partial: PartialMessage) -> list[BaseMessage]:
             calls.append({"name": one.name, "args": arguments, "id": one.call_id, "type": "tool_call"})
         else:
             broken.append({"name": one.name, "args": one.arguments, "id": one.call_id, "error": None, "type": "invalid_tool_call"})
-    marks = {} if partial.closed else {STOPPED: True}
+    marks = {} if partial.closed else {STOPPED: note}
     return [AIMessage(partial.text, id=partial.message_id, tool_calls=calls, invalid_tool_calls=broken, response_metadata=marks)]
 
 

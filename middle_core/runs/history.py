@@ -17,6 +17,8 @@ from middle_core.runs.jsonable import TooBig, jsonable
 
 STOPPED: Final = "stopped"
 """The key under which a message that was cut short is marked: in the graph's response_metadata and in the client's `metadata`."""
+INTERRUPTED: Final = "interrupted"
+"""The value under STOPPED where nobody stopped it: the run failed, or its server went away. The client gets this key as well."""
 
 _MAX_ARGUMENTS: Final = 1_000_000
 
@@ -75,7 +77,7 @@ def _assistant(message: Any) -> list[Message]:
     if calls:
         shown["toolCalls"] = calls
     if message.response_metadata.get(STOPPED):
-        shown["metadata"] = {STOPPED: True}
+        shown["metadata"] = {STOPPED: True, **({INTERRUPTED: True} if message.response_metadata[STOPPED] == INTERRUPTED else {})}
     return [*reasonings, shown]
 
 

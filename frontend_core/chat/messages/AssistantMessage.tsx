@@ -28,7 +28,7 @@ export const AssistantMessage = memo(function AssistantMessage({ row }: { readon
       )}
       {(finished || row.stopped) && (
         <div className={styles.foot}>
-          {row.stopped && <StoppedMark />}
+          {row.stopped && <StoppedMark words={row.interrupted ? "Interrupted" : "Stopped"} />}
           {finished && <CopyButton label="Copy answer" text={() => row.text} />}
         </div>
       )}

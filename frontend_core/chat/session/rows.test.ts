@@ -56,6 +56,12 @@ describe("buildRows", () => {
     expect(rows.filter((row) => row.kind === "assistant" && row.stopped).map(({ id }) => id)).toEqual(["a2", "a9"]);
   });
 
+  it("tells an answer that nobody stopped from one that somebody did", () => {
+    const lost = { id: "a9", role: "assistant", content: "part", metadata: { stopped: true, interrupted: true } } as Message;
+    expect(build([lost]).at(-1)).toMatchObject({ stopped: true, interrupted: true });
+    expect(build(TALK).at(-1)).toMatchObject({ stopped: false, interrupted: false });
+  });
+
   it("shows a message that is on its way, once", () => {
     const outgoing = { id: "u2", text: "next" };
     expect(build(TALK, { outgoing }).at(-1)).toEqual({ kind: "user", id: "u2", text: "next", waiting: true });

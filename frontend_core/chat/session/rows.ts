@@ -22,6 +22,8 @@ export type Row =
       readonly tools: readonly ToolRow[];
       readonly streaming: boolean;
       readonly stopped: boolean;
+      /** It was cut short and nobody stopped it: the run failed, or its server went away. */
+      readonly interrupted: boolean;
     };
 
 export interface RowInput {
@@ -56,9 +58,9 @@ export function buildRows({ messages, outgoing, running, stopped }: RowInput, pr
     } else if (message.role === "assistant") {
       const text = message.content ?? "";
       const tools = (message.toolCalls ?? []).map((call) => toolRow(call, results.get(call.id)));
-      const isStopped = stopped.has(message.id) || markedStopped(message);
+      const isStopped = stopped.has(message.id) || marked(message, "stopped");
       if (text === "" && tools.length === 0 && !isStopped) continue;
-      add({ kind: "assistant", id: message.id, text, tools, streaming, stopped: isStopped });
+      add({ kind: "assistant", id: message.id, text, tools, streaming, stopped: isStopped, interrupted: marked(message, "interrupted") });
     }
   }
   if (outgoing !== undefined) add({ kind: "user", id: outgoing.id, text: outgoing.text, waiting: true });
@@ -66,10 +68,10 @@ export function buildRows({ messages, outgoing, running, stopped }: RowInput, pr
   return same ? previous : rows;
 }
 
-/** The server marks the partial answer of a stopped run in the message's metadata. */
-export function markedStopped(message: object): boolean {
+/** The server marks a partial answer in the message's metadata: `stopped`, and `interrupted` too where nobody stopped it. */
+export function marked(message: object, mark: "stopped" | "interrupted"): boolean {
   const metadata = "metadata" in message ? message.metadata : undefined;
-  return typeof metadata === "object" && metadata !== null && "stopped" in metadata && metadata.stopped === true;
+  return typeof metadata === "object" && metadata !== null && (metadata as Record<string, unknown>)[mark] === true;
 }
 
 /** How much a person can read: used to tell when a replay has caught up with what was on the screen. */
@@ -103,7 +105,7 @@ function sameRow(a: Row, b: Row): boolean {
   if (a.kind !== b.kind || a.text !== b.text) return false;
   if (a.kind === "user") return b.kind === "user" && a.waiting === b.waiting;
   if (a.kind === "reasoning") return b.kind === "reasoning" && a.streaming === b.streaming;
-  if (b.kind !== "assistant" || a.streaming !== b.streaming || a.stopped !== b.stopped) return false;
+  if (b.kind !== "assistant" || a.streaming !== b.streaming || a.stopped !== b.stopped || a.interrupted !== b.interrupted) return false;
   if (a.tools.length !== b.tools.length) return false;
   return a.tools.every((tool, index) => {
     const other = b.tools[index];

@@ -9,6 +9,7 @@ const answer = (tool?: string, result?: unknown, more: object = {}): Row => ({
   text: "Here it is.",
   streaming: false,
   stopped: false,
+  interrupted: false,
   tools:
     tool === undefined
       ? []

@@ -199,7 +199,7 @@ async def test_a_failed_node_keeps_what_was_said_before_it() -> None:
         await watch()
     await agent.settle(THREAD, fold(seen), note="interrupted")
     shown = (await agent.view(THREAD)).messages
-    assert [(one["content"], one.get("metadata")) for one in shown] == [("hi", None), ("half ", {"stopped": True})]
+    assert [(one["content"], one.get("metadata")) for one in shown] == [("hi", None), ("half ", {"stopped": True, "interrupted": True})]
     await play(agent, says("again"))
 
 

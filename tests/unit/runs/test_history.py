@@ -66,7 +66,9 @@ def test_reasoning_stands_before_its_answer() -> None:
 
 
 def test_a_message_that_was_stopped_says_so() -> None:
-    assert read(AIMessage("par", id="a", response_metadata={"stopped": True}))[0]["metadata"] == {"stopped": True}
+    assert read(AIMessage("par", id="a", response_metadata={"stopped": "stopped"}))[0]["metadata"] == {"stopped": True}
+    lost = read(AIMessage("par", id="a", response_metadata={"stopped": "interrupted"}))[0]
+    assert lost["metadata"] == {"stopped": True, "interrupted": True}
 
 
 def fold(*events: dict[str, Any]) -> list[dict[str, Any]]:
