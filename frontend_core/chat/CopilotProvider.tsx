@@ -10,9 +10,9 @@
 import { CopilotKitContext, CopilotKitCoreReact } from "@copilotkit/react-core/v2/context";
 import { useEffect, useMemo, useState, type ReactNode } from "react";
 
+import { upload } from "./session/upload";
+
 const RUNTIME_URL = "/api/copilotkit";
-/** A history this long is enough for what the client may add; the server has the rest. */
-const MESSAGES_SENT = 20;
 
 interface CopilotProviderProps {
   readonly headers: Record<string, string>;
@@ -27,7 +27,7 @@ export function CopilotProvider({ headers, children }: CopilotProviderProps) {
         runtimeTransport: "rest",
         deferInitialConnection: true,
         headers,
-        messageFilter: (messages) => messages.slice(-MESSAGES_SENT),
+        messageFilter: upload,
       }),
   );
   const [executing, setExecuting] = useState<ReadonlySet<string>>(() => new Set());
