@@ -148,7 +148,7 @@ def search(
     _: Reader,
     library: TheLibrary,
     q: Annotated[str, Query(max_length=1000)],
-    source: Annotated[list[Annotated[str, Query(min_length=1, max_length=200)]], Query(default_factory=list, max_length=200)],
+    source: Annotated[list[Annotated[str, Query(min_length=1, max_length=200)]], Query(default_factory=list, max_length=100)],
     k: Annotated[int, Query(ge=1, le=50)] = 5,
 ) -> SearchResult:
     """Search the knowledge base (reader)."""

@@ -48,6 +48,7 @@ class Camera:
         await tab.say(BREAK)
         await expect(tab.find("error-card")).to_be_visible()
         await self.shoot("06-error")
+        await self._cards()
         await self._lists()
         await self._away(site)
         await self._expired(site)
@@ -77,6 +78,43 @@ class Camera:
         await tab.until_idle()
         await expect(tab.find("stopped-mark")).to_be_visible()
         await self.shoot("05-stopped")
+
+    async def _cards(self) -> None:
+        tab = self.tab
+        await tab.find("new-chat").click() if await tab.find("new-chat").is_visible() else await tab.open()
+        await tab.find("graph-toggle").click()
+        await tab.say(STOP)
+        await expect(tab.find("graph-node", node="tools", outcome="ok")).to_be_visible()
+        await self.shoot("06-graph")
+        await tab.until_idle()
+        await tab.find("graph-toggle").click()
+        await tab.find("citation").first.get_by_role("button").click()
+        await self._card("search_knowledge", "06-citations")
+        await self._said("Which documents are there?")
+        for row in range(2):
+            await tab.find("source-row").nth(row).get_by_role("checkbox").check()
+        await self._card("list_sources", "06-sources")
+        await self._said("Filter the table to stream")
+        await self._card("filter_sources", "06-filtered")
+        await self._said("Show the cockpit")
+        await self._card("cockpit_metrics", "06-cockpit")
+        await tab.say("Add a note called “Otters” to the knowledge base: Otters hold hands while they sleep.")
+        await expect(tab.find("ingest-step")).to_contain_text("Splitting")
+        await self.shoot("06-ingesting")
+        await tab.until_idle()
+        await self.shoot("06-ingested")
+        await self._said("ingest http://127.0.0.1/")
+        await self.shoot("06-ingest-refused")
+
+    async def _said(self, words: str) -> None:
+        tab = self.tab
+        await tab.say(words)
+        await tab.until_answer(lambda answer: answer != "")
+        await tab.until_idle()
+
+    async def _card(self, tool: str, state: str) -> None:
+        await self.tab.find("tool-card", tool=tool).last.evaluate("(card) => card.scrollIntoView({ block: 'start' })")
+        await self.shoot(state)
 
     async def _lists(self) -> None:
         tab = self.tab

@@ -12,6 +12,8 @@ import { Store, useStore } from "../ui/store";
 import { filterSources, type Source } from "./sources";
 
 export const SELECTED = "selected_sources";
+/** As many as the server takes. */
+export const MOST_SELECTED = 100;
 
 /** `sources` is undefined until a table has been on the page; `tableId` is the newest one's. */
 interface Desk {
@@ -53,7 +55,7 @@ export function SourcesProvider({ state, onState, busy, children }: SourcesProvi
       select: busy
         ? undefined
         : (next) => {
-            onState({ [SELECTED]: [...next] });
+            onState({ [SELECTED]: [...next].slice(0, MOST_SELECTED) });
           },
     };
   }, [desk, chosen, busy, onState]);

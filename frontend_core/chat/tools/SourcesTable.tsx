@@ -1,7 +1,7 @@
 /** The sources as a table to sort, to filter and to select from. What is selected limits the searches that follow. */
 
 import { useEffect, useId, useMemo, useState } from "react";
-import { useSources } from "../sources/desk";
+import { MOST_SELECTED, useSources } from "../sources/desk";
 import { filterSources, nextSorting, readSources, sortSources, type Column, type Sorting, type Source } from "../sources/sources";
 import { SearchIcon } from "../ui/icons";
 import type { CardProps } from "./card";
@@ -130,7 +130,8 @@ function Table({ sources, total }: { readonly sources: readonly Source[]; readon
           "Select sources to search only there."
         ) : (
           <>
-            {selected.size === 1 ? "1 source is selected" : `${selected.size} sources are selected`}: searches look only there.
+            {selected.size === 1 ? "1 source is selected" : `${selected.size} sources are selected`}
+            {selected.size >= MOST_SELECTED && ", the most that can be"}: searches look only there.
             <button
               type="button"
               disabled={select === undefined}

@@ -21,7 +21,8 @@ from middle_core.backend.contract.models import Source
 SELECTED: Final = "selected_sources"
 """The key in the state."""
 
-MAX_SELECTED: Final = 200
+MAX_SELECTED: Final = 100
+"""They travel in the address of a search."""
 MAX_ID_CHARS: Final = 200
 
 

@@ -5,6 +5,8 @@ Results are small JSON objects made for a model to read and cite. Who may see wh
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from typing import Annotated, Any, Final
 
 from langchain_core.tools import BaseTool, tool
@@ -22,6 +24,8 @@ MAX_PASSAGES: Final = 20
 MAX_PASSAGE_CHARS: Final = 4_000
 MAX_SOURCES: Final = 200
 DAYS: Final = 7
+MAX_ITEMS_CHARS: Final = 32_000
+"""Of JSON: a longer result would be cut in the middle, and then it is JSON no more and no card can show it."""
 
 
 def knowledge_tools(backend: Knowledge) -> list[BaseTool]:
@@ -45,7 +49,7 @@ def knowledge_tools(backend: Knowledge) -> list[BaseTool]:
             }
             for hit in found.hits[:k]
         ]
-        return {"query": query, **({"limited_to": selected} if selected else {}), "passages": passages}
+        return {"query": query, **({"limited_to": selected} if selected else {}), "passages": fitting(passages)}
 
     @tool
     async def list_sources() -> dict[str, Any]:
@@ -55,7 +59,7 @@ def knowledge_tools(backend: Knowledge) -> list[BaseTool]:
             {"id": s.id, "name": s.name, "kind": s.kind.value, "passages": s.object_count, "added": s.created_at.date().isoformat()}
             for s in sources[:MAX_SOURCES]
         ]
-        return {"total": len(sources), "sources": shown}
+        return {"total": len(sources), "sources": fitting(shown)}
 
     @tool
     async def get_stats() -> dict[str, Any]:
@@ -69,6 +73,17 @@ def knowledge_tools(backend: Knowledge) -> list[BaseTool]:
 
     reading = [search_knowledge, list_sources, get_stats, cockpit_metrics, selection_tool(backend)]
     return [*(repeatable(made) for made in reading), ingest_tool(backend), delete_tool(backend), plan_tool()]
+
+
+def fitting(items: Sequence[dict[str, Any]], room: int = MAX_ITEMS_CHARS) -> list[dict[str, Any]]:
+    """As many of the first items as fit into a result."""
+    kept: list[dict[str, Any]] = []
+    for item in items:
+        room -= len(json.dumps(item, ensure_ascii=False)) + 1
+        if room < 0:
+            break
+        kept.append(item)
+    return kept
 
 
 async def _numbers(backend: Knowledge, days: int | None) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 
 from middle_core.agents.knowledge_copilot.graph import MAX_ROUNDS, rounds_so_far
+from middle_core.agents.knowledge_copilot.tools import fitting
 from middle_core.agents.registry import Agent, AgentDeps, load
 from middle_core.auth.principal import CALLER, Credential, Principal
 from middle_core.backend.client import BackendClient
@@ -168,6 +169,13 @@ async def test_the_schemas_that_the_event_source_asks_for_can_be_made(tmp_path: 
     async with copilot(offline(), tmp_path) as agent:
         assert set(agent.graph.get_input_jsonschema()["properties"]) == {"messages", "copilotkit", "selected_sources"}
         assert set(agent.graph.get_output_jsonschema()["properties"]) == {"messages", "copilotkit", "selected_sources"}
+
+
+def test_a_result_is_shortened_item_by_item_and_stays_json() -> None:
+    items = [{"text": "ä" * 100}] * 10
+    assert fitting(items) == items
+    assert fitting(items, 250) == items[:2]
+    assert fitting([{"text": "x" * 500}, {"text": ""}], 250) == []
 
 
 def test_rounds_are_counted_from_the_last_question() -> None:

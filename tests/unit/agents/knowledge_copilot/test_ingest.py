@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from middle_core.agents.knowledge_copilot.ingest import MAX_MISSES, ingest_tool
-from middle_core.backend.contract.models import IngestRequest, Job, JobStatus, SearchResult, Source, Stats
+from middle_core.backend.contract.models import Deletion, IngestRequest, Job, JobStatus, SearchResult, Source, Stats
 from middle_core.errors import BackendUnavailable
 from middle_core.events import Custom
 from tests.fakes.models import ScriptedModel, call
@@ -78,6 +78,9 @@ class Scripted:
         raise NotImplementedError
 
     async def list_sources(self) -> list[Source]:
+        raise NotImplementedError
+
+    async def delete_source(self, source_id: str, *, idempotency_key: str) -> Deletion:
         raise NotImplementedError
 
     async def stats(self) -> Stats:
