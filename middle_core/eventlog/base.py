@@ -214,7 +214,7 @@ class EventLog(Protocol):
 
     # events ----------------------------------------------------------------------------------------
     async def read(self, run_id: RunId, *, after: int, limit: int) -> list[Record]:
-        """Up to `limit` records with seq > after, in order."""
+        """Up to `limit` records with seq > after, in order; fewer where they are large. None only where there are none."""
 
     async def changed(self, run_id: RunId, *, after: int, within_s: float) -> bool:
         """Wait until the log may hold a record beyond `after`. False after `within_s` seconds without one."""

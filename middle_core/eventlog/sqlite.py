@@ -13,7 +13,7 @@ import secrets
 import sqlite3
 import warnings
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -32,6 +32,9 @@ from middle_core.events import TERMINAL, ClientRunId, ClientThreadId, Event, Eve
 
 ATTEMPT_GAP: Final = 1_000
 """A new attempt's first seq lies this far beyond the last one: beyond anything a client can have seen."""
+
+READ_BYTES: Final = 1024 * 1024
+"""Read at once, about: a follower holds what was read until its client has taken it."""
 
 KEPT_AT_ONCE: Final = frozenset({EventType.TEXT_MESSAGE_END, EventType.TOOL_CALL_END, EventType.TOOL_CALL_RESULT})
 """Events that wait for the disk before anybody sees them, as a run's start and end do. A delta does not: waiting for the disk
@@ -217,8 +220,7 @@ class SqliteEventLog:
     async def read(self, run_id: RunId, *, after: int, limit: int) -> list[Record]:
         records = self._tails.read(run_id, after=after, limit=limit)
         if records is None:
-            rows = await self._read("read", {"run_id": run_id, "after": after, "limit": limit})
-            records = [Record(*row) for row in rows]
+            records = await self._readers.run(lambda db: self._records(db, {"run_id": run_id, "after": after, "limit": limit}))
         return records
 
     async def changed(self, run_id: RunId, *, after: int, within_s: float) -> bool:
@@ -314,6 +316,18 @@ class SqliteEventLog:
         # To the last row: a statement with RETURNING that is not read out blocks the commit.
         return db.execute(self._sql[name], params).fetchall()
 
+    def _records(self, db: sqlite3.Connection, params: Params) -> list[Record]:
+        """Up to the limit, or READ_BYTES."""
+        records: list[Record] = []
+        size = 0
+        with closing(db.execute(self._sql["read"], params)) as rows:  # left open, it would keep the log's file from being cut back
+            for row in rows:
+                records.append(Record(*row))
+                size += len(records[-1].data)
+                if size >= READ_BYTES:
+                    break
+        return records
+
     async def _read(self, name: str, params: Params) -> list[sqlite3.Row]:
         return await self._readers.run(lambda db: self._all(db, name, params))
 
@@ -370,7 +384,8 @@ class SqliteEventLog:
 
 
 def _encode(events: Sequence[Event]) -> list[tuple[str, bytes]]:
-    return [(str(event["type"]), orjson.dumps(event)) for event in events]
+    # Copied: what orjson 3.13 returns occupies at least 4 kB, however short it is, and these bytes stay in memory.
+    return [(str(event["type"]), memoryview(orjson.dumps(event)).tobytes()) for event in events]
 
 
 def _fence(claim: Claim) -> dict[str, Any]:

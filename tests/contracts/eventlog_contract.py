@@ -283,6 +283,18 @@ class EventLogContract:
         assert await everything(log, started.run.run_id) == first
         assert [record.event["delta"] for record in first[1:-1]] == awkward
 
+    async def test_reading_is_bounded_in_bytes_and_comes_to_the_end(self, log: EventLog) -> None:
+        """A follower holds what it read until its client has taken it: 256 large events must not be in memory at once."""
+        started = await start(log)
+        for _ in range(12):
+            await log.append(started.claim, [text("x" * 500_000)])
+        seqs, after = [1], 1
+        while records := await log.read(started.run.run_id, after=after, limit=1000):
+            assert len(records) == 1 or sum(len(record.data) for record in records) < 2_000_000
+            seqs += [record.seq for record in records]
+            after = seqs[-1]
+        assert seqs == list(range(1, 14))
+
     async def test_reading_is_bounded_by_cursor_and_limit(self, log: EventLog) -> None:
         started = await start(log)
         for n in range(20):
