@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, Final
 
 import orjson
@@ -103,11 +104,16 @@ def card_result(row: Interrupt) -> Event:
     """That the card is closed, for a page that did not close it itself."""
     return {
         "type": EventType.TOOL_CALL_RESULT.value,
-        "messageId": f"{row.interrupt_id}-answer",
+        "messageId": answer_id(row),
         "toolCallId": row.interrupt_id,
         "content": _json(verdict(row)),
         "role": "tool",
     }
+
+
+def answer_id(row: Interrupt) -> str:
+    """The id of the message that closes a card which the page did not close itself."""
+    return f"{row.interrupt_id}-answer"
 
 
 def resolved(row: Interrupt) -> Event:
@@ -150,11 +156,14 @@ def payload_of(content: str) -> Any:
         return content
 
 
-def weave(messages: Sequence[Event], rows: Iterable[Interrupt], *, cards: bool) -> list[Event]:
+def weave(
+    messages: Sequence[Event], rows: Iterable[Interrupt], *, cards: bool, answers: Mapping[str, str] = MappingProxyType({})
+) -> list[Event]:
     """A thread's messages with its cards: each before the result of the call that it is about, or after the call's message.
 
     A closed approval is told in `metadata` of its call's result, and makes that result where the thread has none yet. cards:
-    also as calls of the card tool, for a page that has it. Rows whose call is not in the messages are left out.
+    also as calls of the card tool, for a page that has it. answers: ids of the page's own answers, by question; the browser's
+    client puts a message that it does not know at the end. Rows whose call is not in the messages are left out.
     """
     woven = [dict(one) for one in messages]
     for asked in rows:
@@ -176,11 +185,11 @@ def weave(messages: Sequence[Event], rows: Iterable[Interrupt], *, cards: bool) 
             if at_result is not None:
                 woven[at_result]["metadata"] = {**(woven[at_result].get("metadata") or {}), MARK: {**card(row), **verdict(row)}}
         if cards:
-            woven[at:at] = _as_messages(row)
+            woven[at:at] = _as_messages(row, answers.get(row.interrupt_id) or answer_id(row))
     return woven
 
 
-def _as_messages(row: Interrupt) -> list[Event]:
+def _as_messages(row: Interrupt, own_id: str) -> list[Event]:
     function = {"name": CARD_TOOL, "arguments": _json(card(row))}
     asked: Event = {
         "id": row.interrupt_id,
@@ -189,7 +198,7 @@ def _as_messages(row: Interrupt) -> list[Event]:
     }
     if row.pending:
         return [asked]
-    answer = {"id": f"{row.interrupt_id}-answer", "role": "tool", "toolCallId": row.interrupt_id, "content": _json(verdict(row))}
+    answer = {"id": own_id, "role": "tool", "toolCallId": row.interrupt_id, "content": _json(verdict(row))}
     return [asked, answer]
 
 

@@ -75,6 +75,8 @@ class Desk:
         self._legacy = legacy
         self._touched: dict[str, InterruptStatus] = {}
         """Rows that this run has told of, with the state it told."""
+        self._answers: dict[str, str] = {}
+        """Ids of the page's own tool messages, by the call that they answer."""
 
     async def rows(self) -> list[Interrupt]:
         """The thread's questions."""
@@ -84,6 +86,7 @@ class Desk:
 
     async def take(self, body: RunAgentInput, turn: Turn, view: ThreadView, principal: Principal) -> Taken:
         """Take the answers of a request. Raises InterruptUnknown where it answers what was never asked in this thread."""
+        self._answers = {one.tool_call_id: one.id for one in body.messages if one.role == "tool"}
         said = _answers(body, turn)
         if not said and not view.interrupts:
             return Taken(turn)
@@ -105,7 +108,7 @@ class Desk:
         for one in said:
             answered = await self._log.answer(self._claim, _answer(rows[one.interrupt_id], one, principal, speaks=speaks))
             row = rows[one.interrupt_id] = answered.interrupt
-            events += self._tell(row, anew=one.channel != "client_tool" or not answered.taken)
+            events += self._tell(row, anew=one.channel != "client_tool")
             if not answered.taken and row.status is not S.EXPIRED:
                 late.append(row)
             elif row.status is not S.WITHDRAWN and row.interrupt_id in open_ids:
@@ -129,13 +132,13 @@ class Desk:
         """A MESSAGES_SNAPSHOT of the graph's messages with the thread's cards in it; any other event as it is."""
         if event.get("type") != EventType.MESSAGES_SNAPSHOT or not (rows := await self.rows()):
             return event
-        return {**event, "messages": cards.weave(event["messages"], rows, cards=self._cards)}
+        return {**event, "messages": cards.weave(event["messages"], rows, cards=self._cards, answers=self._answers)}
 
     async def notice(self, taken: Taken, view: ThreadView) -> list[Event]:
         """What a client is told whose answers came too late: the thread as it is, and in words what became of its questions."""
         if not taken.late:
             return []
-        messages = cards.weave(view.messages, await self.rows(), cards=self._cards)
+        messages = cards.weave(view.messages, await self.rows(), cards=self._cards, answers=self._answers)
         message = {"messageId": f"notice-{self._claim.run_id}"}
         words = " ".join(dict.fromkeys(str(cards.verdict(row)["message"]) for row in taken.late))
         return [

@@ -147,3 +147,9 @@ def test_every_state_has_words_for_people() -> None:
     for status in S:
         value = cards.resolved(row(status=status))["value"]
         assert (value["status"], value["message"]) == (status.value, cards.WORDS[status])
+
+
+def test_the_pages_own_answer_keeps_its_id() -> None:
+    done = row(status=S.REJECTED)
+    woven = cards.weave(thread(DONE), [done], cards=True, answers={"i1": "own"})
+    assert [one["id"] for one in woven] == ["m0", "m1", "m2", "i1", "own", "c1-result"]
