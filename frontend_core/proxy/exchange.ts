@@ -23,10 +23,11 @@ export class Exchange {
     this.#settle = resolve;
   });
 
-  /** runId: what the browser calls this run. signal: the browser went away. */
+  /** runId: what the browser calls this run. tools: what its page offers. signal: the browser went away. */
   constructor(
     readonly caller: Caller,
     readonly runId: string,
+    readonly tools: readonly unknown[],
     readonly signal: AbortSignal,
     stallMs: number,
   ) {

@@ -42,10 +42,11 @@ export class Proxy {
       if (this.#draining && route.kind !== "stop") throw new Refused(AWAY);
       const body = route.kind === "info" ? null : await this.#body(request, route);
       const runId = typeof body?.value.runId === "string" ? body.value.runId : "";
+      const tools = Array.isArray(body?.value.tools) ? body.value.tools : [];
       const { timing } = this.#config;
       const gone = new AbortController();
       const signal = AbortSignal.any([request.signal, gone.signal]);
-      const exchange = new Exchange(callerOf(request.headers), runId, signal, timing.stallMs);
+      const exchange = new Exchange(callerOf(request.headers), runId, tools, signal, timing.stallMs);
       // Only what the runtime needs: no header of the caller reaches it.
       const inner = new Request(origin + pathname, {
         method: request.method,

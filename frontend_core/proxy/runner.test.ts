@@ -346,6 +346,13 @@ describe("connect", () => {
 
   const snapshot = (list: readonly Event[]) => list.map((event) => frame(event, null)).join("");
 
+  it("tells what the page offers: by that, middle-core knows how to show it what is open", async () => {
+    answerConnect(snapshot([...before, { type: "RUN_FINISHED", threadId: "t1", runId: "r1" }]));
+    const tools = [{ name: "approve_action", description: "Shows a card.", parameters: { type: "object" } }];
+    await all(await proxy.copilotkit(connect({ tools })));
+    expect(JSON.parse(core.seen[0]?.body ?? "{}")).toMatchObject({ tools });
+  });
+
   it("asks with a whole input, the browser's run id and its token", async () => {
     answerConnect(snapshot([...before, { type: "RUN_FINISHED", threadId: "t1", runId: "r1" }]));
     expect(await all(await proxy.copilotkit(connect()))).toMatchObject([...before, { type: "RUN_FINISHED" }]);

@@ -38,8 +38,9 @@ export class MiddleCoreRunner implements AgentRunner {
   }
 
   connect({ threadId, agentId }: Call<"connect">): Observable<BaseEvent> {
-    const { runId } = Exchange.current();
-    const input = { threadId, runId, state: {}, messages: [], tools: [], context: [], forwardedProps: {} };
+    // The runtime hands over the thread alone; by what the page offers, middle-core knows how to show it what is open.
+    const { runId, tools } = Exchange.current();
+    const input = { threadId, runId, state: {}, messages: [], tools, context: [], forwardedProps: {} };
     return this.#stream(`${door(agentId)}/connect`, JSON.stringify(input), threadId);
   }
 

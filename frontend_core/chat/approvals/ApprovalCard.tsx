@@ -137,8 +137,8 @@ function ModelsWords({ card, but }: { readonly card: Card; readonly but: string 
   const words = Object.entries(card.fromModel).filter(([name, value]) => name !== but && value !== "" && value !== null);
   if (words.length === 0) return null;
   return (
-    <details className={styles.model} open data-testid="approval-model">
-      <summary>The assistant wrote</summary>
+    <div className={styles.model} data-testid="approval-model">
+      <p>The assistant wrote</p>
       <dl>
         {words.map(([name, value]) => (
           <div key={name}>
@@ -151,7 +151,7 @@ function ModelsWords({ card, but }: { readonly card: Card; readonly but: string 
           </div>
         ))}
       </dl>
-    </details>
+    </div>
   );
 }
 
