@@ -50,7 +50,7 @@ def test_what_is_plain_stays_as_it_is_and_has_one_digest(value: Any) -> None:
 
 def test_the_digest_tells_arguments_apart_and_not_their_order() -> None:
     assert digest({"a": 1, "b": [1, 2]}) == digest({"b": [1, 2], "a": 1})
-    different = [{"a": 1}, {"a": "1"}, {"a": True}, {"a": 1.5}, {"b": 1}, {"a": [1]}, {"a": {"a": 1}}, {}]
+    different: list[dict[str, Any]] = [{"a": 1}, {"a": "1"}, {"a": True}, {"a": 1.5}, {"b": 1}, {"a": [1]}, {"a": {"a": 1}}, {}]
     assert len({digest(args) for args in different}) == len(different)
 
 
