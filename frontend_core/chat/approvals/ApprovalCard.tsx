@@ -21,6 +21,9 @@ export interface Answer {
   readonly edits?: Readonly<Record<string, unknown>>;
 }
 
+/** Nothing came of it, nor of what was changed on it. */
+const UNDONE: ReadonlySet<Look> = new Set(["rejected", "withdrawn", "expired"]);
+
 interface ApprovalCardProps {
   readonly card: Card;
   readonly verdict: Verdict | undefined;
@@ -87,7 +90,12 @@ export function ApprovalCard({ card, verdict, sent, busy, onAnswer, onWithdraw, 
         </span>
         <bdi>{card.title}</bdi>
       </p>
-      {card.problem !== "" && (
+      {!pending && (
+        <p className={styles.outcome} data-testid="approval-outcome">
+          <bdi>{wordsOf(look, verdict)}</bdi>
+        </p>
+      )}
+      {pending && card.problem !== "" && (
         <p className={styles.problem} data-testid="approval-problem">
           <bdi>{card.problem}</bdi>
         </p>
@@ -110,10 +118,10 @@ export function ApprovalCard({ card, verdict, sent, busy, onAnswer, onWithdraw, 
         (pending ? (
           <StepList steps={steps} onChange={busy ? undefined : setSteps} problem={tried || changesOf(steps, proposed) !== undefined ? fault : undefined} />
         ) : (
-          <StepList steps={agreed(verdict, listed) ?? steps} />
+          <StepList steps={agreed(verdict, listed) ?? (UNDONE.has(look) ? proposed : steps)} />
         ))}
       <ModelsWords card={card} but={listed} />
-      {pending ? (
+      {pending && (
         <div className={styles.foot}>
           <Button disabled={busy} data-testid="approval-cancel" onClick={() => { answer({ approved: false }); }}>
             <bdi>{card.cancel}</bdi>
@@ -123,10 +131,6 @@ export function ApprovalCard({ card, verdict, sent, busy, onAnswer, onWithdraw, 
           </Button>
           <TimeLeft answerBy={card.answerBy} />
         </div>
-      ) : (
-        <p className={styles.outcome} data-testid="approval-outcome">
-          <bdi>{wordsOf(look, verdict)}</bdi>
-        </p>
       )}
     </div>
   );

@@ -141,9 +141,14 @@ export class AgentStream {
   connect(ticket?: number): Promise<Outcome> {
     return this.read(async (agent) => {
       const before = structuredClone(agent.messages);
+      const open = agent.pendingInterrupts;
       const watch = this.#watch;
+      // With open questions the client would not even look; the look brings those that are still open.
+      agent.pendingInterrupts = [];
       await this.deps.core.connectAgent({ agent });
-      if (!watch.progressed && agent.messages.length < before.length) agent.setMessages(before);
+      if (watch.progressed) return;
+      agent.pendingInterrupts = open;
+      if (agent.messages.length < before.length) agent.setMessages(before);
     }, ticket);
   }
 
