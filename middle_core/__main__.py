@@ -6,6 +6,7 @@ The only module that knows the demo. It reads the settings once and hands them o
 from __future__ import annotations
 
 import contextlib
+import signal
 import sys
 import time
 from collections.abc import Iterator
@@ -162,6 +163,9 @@ def serve(host: Host = "127.0.0.1", port: Annotated[int, typer.Option(help="The 
             timeout_graceful_shutdown=5,
         )
         server = DrainingServer(config)
+        # uvicorn raises the signal again once it has shut down. As KeyboardInterrupt, Python's own, it would then wait for threads of
+        # sync tools and for graphs that ignore their cancellation; as the system's it ends the process, as SIGTERM does.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
         sys.setswitchinterval(SWITCH_INTERVAL_S)
         server.run()
         if not server.started:

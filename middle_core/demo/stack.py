@@ -66,7 +66,7 @@ class DevStack:
             _end(parts)
 
     def _parts(self) -> list[Part]:
-        middle, backend = _port_near(8000), _port_near(8001)
+        middle, backend = _port_near(8000, but=self._page_port), _port_near(8001, but=self._page_port)
         # Children inherit this process's environment: the one place besides settings.py that touches it.
         inherited = dict(os.environ)  # noqa: TID251 - passed on whole, nothing is read from it
         python = {
@@ -110,7 +110,7 @@ class DevStack:
 
         def answered() -> bool:
             with contextlib.suppress(httpx.TransportError):
-                return httpx.get(part.probe, timeout=5.0).status_code < 500
+                return httpx.get(part.probe, timeout=5.0, trust_env=False).status_code < 500  # never by way of a proxy
             return False
 
         if _until(lambda: self._stopping.is_set() or _dead(part) or answered(), READY_S, self._stopping) and not _dead(part):
@@ -171,9 +171,9 @@ def _free(port: int) -> bool:
         return True
 
 
-def _port_near(wanted: int) -> int:
-    """The wanted port, or any free one if it is taken."""
-    if _free(wanted):
+def _port_near(wanted: int, *, but: int) -> int:
+    """The wanted port, or any free one if it is taken. but: one that is meant for something else."""
+    if wanted != but and _free(wanted):
         return wanted
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -10,7 +11,7 @@ from langchain_core.language_models.chat_models import BaseChatModel
 from langchain_core.messages import AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 
-from tests.fakes.graphs import Graph, chat
+from tests.fakes.graphs import Graph, chat, one_node
 
 PACE_S = 0.02
 
@@ -35,6 +36,16 @@ class Counting(BaseChatModel):
 def build() -> Graph:
     """The graph."""
     return chat(Counting())
+
+
+def build_blocking() -> Graph:
+    """A sync node that blocks its thread for longer than anybody waits."""
+
+    def blocks(_state: Any) -> Any:
+        threading.Event().wait(600)
+        return {}
+
+    return one_node(blocks)
 
 
 def whole(count: int) -> str:

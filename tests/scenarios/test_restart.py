@@ -97,6 +97,21 @@ async def test_sigterm_lets_a_short_answer_come_to_its_end(tmp_path: Path) -> No
     assert rest.types[-1] == "RUN_FINISHED"
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+async def test_a_sync_tool_that_blocks_does_not_keep_the_process(tmp_path: Path, number: signal.Signals) -> None:
+    agent = "blocking=tests.scenarios.slow_agent:build_blocking"
+    async with serve(tmp_path, agents=agent, env={"MIDDLE_CORE_DRAIN_S": "0"}) as server:
+        async with server.say("hi") as reader:
+            await reader.until_type("middle_core.node_started")
+            assert server.process is not None
+            server.process.send_signal(number)
+            await reader.rest()
+        assert await gone(server.process, 10) == -number
+    async with serve(tmp_path, agents=agent) as server, server.follow(reader.run_id, reader.last_id) as rest:
+        await rest.rest()
+        assert rest.events[-1]["code"] == "run_lost"
+
+
 async def test_a_second_process_on_the_same_file_is_refused_with_the_way_out(tmp_path: Path) -> None:
     async with serve(tmp_path, agents=AGENT) as server:
         with pytest.raises(AssertionError, match=r"(?i)postgres"):
