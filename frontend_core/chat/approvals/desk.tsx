@@ -50,7 +50,8 @@ export function Approvals({ session, view, signedIn, children }: ApprovalsProps)
     let unfollow: (() => void) | undefined;
     const follow = (): void => {
       unfollow?.();
-      const agent = copilotkit.getAgent(agentId);
+      // Asked only for what is there: CopilotKit warns in the console of an agent that it does not have.
+      const agent = Object.hasOwn(copilotkit.agents, agentId) ? copilotkit.getAgent(agentId) : undefined;
       unfollow = agent === undefined ? undefined : ledger.follow(agent);
     };
     follow();
