@@ -14,6 +14,7 @@ from typing import Literal
 from playwright.async_api import Browser, ViewportSize, async_playwright, expect
 
 from tests.e2e.agent import BREAK
+from tests.e2e.approving import Cards, add_source, confirm
 from tests.e2e.chromium import FLAGS, installed
 from tests.e2e.parts import Site, running_site
 from tests.e2e.tab import Tab
@@ -45,6 +46,7 @@ class Camera:
         await self.shoot("01-empty")
         await self._answer(site)
         await self._stop()
+        await self._approvals(site)
         await tab.say(BREAK)
         await expect(tab.find("error-card")).to_be_visible()
         await self.shoot("06-error")
@@ -115,6 +117,27 @@ class Camera:
     async def _card(self, tool: str, state: str) -> None:
         await self.tab.find("tool-card", tool=tool).last.evaluate("(card) => card.scrollIntoView({ block: 'start' })")
         await self.shoot(state)
+
+    async def _approvals(self, site: Site) -> None:
+        tab, title = self.tab, f"Old notes {self._suffix}"
+        await add_source(site, title)
+        await tab.say(f"Delete the source {title}")
+        card = await Cards(tab).opened()
+        await self.shoot("11-approval")
+        await confirm(card).click()
+        await expect(Cards(tab).all("executed")).to_have_count(1)
+        await tab.until_idle()
+        await self.shoot("11-approved")
+        await tab.say("Make a plan to tidy up the knowledge base")
+        card = await Cards(tab).opened()
+        await card.get_by_role("button", name="Add a step").click()
+        await confirm(card).click()
+        await self.shoot("12-plan")
+        await tab.say("Never mind.")
+        await expect(Cards(tab).all("withdrawn")).to_have_count(1)
+        await tab.until_idle()
+        await Cards(tab).all("withdrawn").scroll_into_view_if_needed()
+        await self.shoot("12-withdrawn")
 
     async def _lists(self) -> None:
         tab = self.tab
