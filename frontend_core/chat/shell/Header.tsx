@@ -38,7 +38,7 @@ export function Header({ title, model, person, onChoosePerson, onOpenSidebar, si
         {title}
       </h1>
       {model && (
-        <span className={styles.badge} data-offline={model.offline} data-testid="model-badge">
+        <span className={styles.badge} data-offline={model.offline} title={model.label} data-testid="model-badge">
           {model.label}
         </span>
       )}
