@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 import pytest
-from playwright.async_api import Locator, expect
+from playwright.async_api import Locator, Route, expect
 
 from tests.e2e.approving import Cards, add_source, cancel, confirm, exists
 from tests.e2e.conftest import NewTab
@@ -16,6 +16,7 @@ from tests.e2e.proposals import REASON, STEPS
 from tests.e2e.speech import SHORT
 from tests.e2e.tab import Tab, readable
 from tests.e2e.test_identity import with_token
+from tests.fakes.until import until
 
 CHANNELS = ["card", "interrupt"]
 both = pytest.mark.parametrize("channel", CHANNELS)
@@ -239,9 +240,17 @@ async def test_an_answer_that_does_not_arrive_can_be_given_again(tab: Tab, site:
     source = await add_source(site, "Mu notes")
     await tab.say(f"erase {source}")
     card = await Cards(tab).opened()
-    await site.server.kill()
+    lost = 0
+
+    async def lose(route: Route) -> None:
+        nonlocal lost
+        lost += 1
+        await route.abort()
+
+    await tab.page.route("**/agent/default/run", lose)
     await confirm(card).click()
-    await site.restart_server()
+    await until(lambda: lost == 1)
+    await tab.page.unroute("**/agent/default/run")
     again = await Cards(tab).opened()
     await confirm(again).click()
     await tab.until_answer("Gone is Mu notes.")
