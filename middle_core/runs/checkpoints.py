@@ -56,6 +56,21 @@ _PAGE: Final = 20
 """Checkpoints read at once: each holds the whole conversation."""
 _DELETE: Final = ("DELETE FROM checkpoints WHERE thread_id = ?", "DELETE FROM writes WHERE thread_id = ?")
 
+_PRUNE: Final = (
+    """
+    DELETE FROM checkpoints
+    WHERE thread_id = ? AND checkpoint_id < (
+        SELECT MAX(newest.checkpoint_id) FROM checkpoints AS newest
+        WHERE newest.thread_id = checkpoints.thread_id AND newest.checkpoint_ns = checkpoints.checkpoint_ns
+    )""",
+    """
+    DELETE FROM writes
+    WHERE thread_id = ? AND NOT EXISTS (
+        SELECT 1 FROM checkpoints AS kept
+        WHERE kept.thread_id = writes.thread_id AND kept.checkpoint_ns = writes.checkpoint_ns AND kept.checkpoint_id = writes.checkpoint_id
+    )""",
+)
+
 
 @asynccontextmanager
 async def open_saver(log: EventLog) -> AsyncIterator[BaseCheckpointSaver[str]]:
@@ -148,6 +163,19 @@ class FencedSqliteSaver(AsyncSqliteSaver):
                 db.execute(statement, (str(thread_id),))
 
         await self._log.transact(_claim(str(thread_id)), work)
+
+    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """Drop what no run needs any more, as the run that holds the thread. Raises ValueError for another strategy than `keep_latest`."""
+        if strategy != "keep_latest":
+            raise ValueError(f"There is no strategy {strategy!r}: the newest checkpoint of each namespace is kept.")
+
+        for thread_id in map(str, thread_ids):
+
+            def work(db: sqlite3.Connection, thread_id: str = thread_id) -> None:
+                for statement in _PRUNE:
+                    db.execute(statement, (thread_id,))
+
+            await self._log.transact(_claim(thread_id), work, to_disk=False)
 
     async def _write(self, thread_id: str, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
         def work(db: sqlite3.Connection) -> None:

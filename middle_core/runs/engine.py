@@ -253,7 +253,10 @@ class Engine:
             logger.info(
                 "the gate repaired the stream", extra={"run_id": job.run.run_id, "repairs": dict(gate.repairs), "fault": gate.fault}
             )
-        await appender.finish(await self._last_events(job.run, desk, gate, ended), ending_of(ended.end))
+        events = await self._last_events(job.run, desk, gate, ended)
+        if isinstance(ended.end, Finished) and not (ended.end.interrupts or ended.end.waits):
+            await self._sources[job.run.agent].threads.forget_past(job.run.thread_id)
+        await appender.finish(events, ending_of(ended.end))
 
     async def _last_events(self, run: Run, desk: Desk, gate: Gate, ended: Ended) -> list[Event]:
         """Settle the thread of a run that did not come to its own end; the results that this gave, the closers, the terminal event."""

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
+from langgraph.channels.delta import DeltaChannel
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.errors import InvalidUpdateError
 from langgraph.graph import END, START
@@ -55,6 +56,17 @@ class Threads:
         found = snapshot.values.get("messages", []) if isinstance(snapshot.values, Mapping) else None
         ours = "messages" in self._graph.channels and isinstance(found, list) and all(isinstance(one, BaseMessage) for one in found)
         return Checkpoint(thread_id, snapshot, stored(snapshot.values), ours)
+
+    async def forget_past(self, thread_id: ThreadId) -> None:
+        """Drop the checkpoints before the newest: each holds the whole thread, so that all of them grow with its square.
+
+        Nothing here travels back in time. Left alone where a channel is kept as changes, which need their past.
+        """
+        saver = self._graph.checkpointer
+        if isinstance(saver, BaseCheckpointSaver) and not any(
+            isinstance(channel, DeltaChannel) for channel in self._graph.channels.values()
+        ):
+            await saver.aprune([thread_id])
 
     async def finalised(self, checkpoint: Checkpoint) -> Checkpoint:
         """Nothing pending any more; what tasks had finished beside an unfinished one is kept.

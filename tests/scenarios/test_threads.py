@@ -7,6 +7,8 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import aiosqlite
+
 from tests.fakes.graphs import chat
 from tests.fakes.models import ScriptedModel, finish
 from tests.fakes.stack import run_input, stack
@@ -122,3 +124,25 @@ async def test_a_clock_that_was_set_back_hides_no_active_run(tmp_path: Path) -> 
             status = (await server.get("/threads/t1")).json()
             assert (status["running"], status["activeRun"]["runId"]) == (True, reader.run_id)
             assert (await server.http.delete(server.url + "/threads/t1", headers=server.headers())).status_code == 204
+
+
+async def test_a_long_talk_grows_the_database_by_what_is_said(tmp_path: Path) -> None:
+    """s2b-dev/smart-second-brain#482: each checkpoint holds the whole thread, so that keeping all grows with its square."""
+    model = ScriptedModel(turns=[["an answer", finish()] for _ in range(30)])
+    async with stack(tmp_path, agents={"default": lambda: chat(model)}) as server:
+
+        async def kept() -> int:
+            async with aiosqlite.connect(tmp_path / "middle-core.db") as db:
+                [[checkpoints]] = await db.execute_fetchall("SELECT COUNT(*) FROM checkpoints")
+                [[orphans]] = await db.execute_fetchall(
+                    "SELECT COUNT(*) FROM writes WHERE NOT EXISTS (SELECT 1 FROM checkpoints c WHERE c.checkpoint_id = writes.checkpoint_id)"
+                )
+            assert orphans == 0
+            return int(checkpoints)
+
+        await server.ask("question")
+        first = await kept()
+        for _ in range(29):
+            await server.ask("question")
+        assert await kept() == first == 1
+        assert len(await server.history()) == 60
