@@ -54,11 +54,8 @@ class Settings(BaseSettings):
     drain_s: float = Field(default=20.0, ge=0)
     max_stream_s: float = Field(default=0.0, ge=0)
     """Planned maximum age of one stream; 0 means none."""
-    orphan_timeout_s: float = Field(default=600.0, gt=0)
     disconnect_grace_s: float = Field(default=5.0, ge=0)
     approval_ttl_s: float = Field(default=900.0, gt=0)
-    fold_after_s: float = Field(default=600.0, ge=0)
-    run_ttl_s: float = Field(default=30 * 86_400.0, gt=0)
     stop_wait_s: float = Field(default=10.0, gt=0)
     """How long a new message waits for a stop in progress before it is refused as busy."""
 
