@@ -49,14 +49,9 @@ def delete_tool(backend: Knowledge) -> BaseTool:
 def plan_tool() -> BaseTool:
     """confirm_plan: the person may change the steps before they are followed."""
 
-    async def describe(args: Mapping[str, Any]) -> Card:
-        return Card(
-            "Follow this plan?",
-            {"Goal": args["goal"], "Steps": len(args["steps"])},
-            confirm="Follow the plan",
-            cancel="Drop it",
-            kind="confirm_plan",
-        )
+    async def describe(_args: Mapping[str, Any]) -> Card:
+        # No facts: goal and steps are the model's words, and the card shows them as such.
+        return Card("Follow this plan?", confirm="Follow the plan", cancel="Drop it", kind="confirm_plan")
 
     @needs_approval(describe=describe, editable=("steps",), idempotent=True)
     @tool
