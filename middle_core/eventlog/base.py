@@ -206,8 +206,15 @@ class EventLog(Protocol):
     async def beat(self, claims: Sequence[Claim], *, lease_s: float) -> Beat:
         """Extend the leases; say which claims are superseded and which runs someone asked to cancel."""
 
-    async def append(self, claim: Claim, events: Sequence[Event], *, ending: Ending | None = None) -> list[Record]:
-        """Append the events and, with `ending`, end the run, in one transaction."""
+    async def append(
+        self, claim: Claim, events: Sequence[Event], *, ending: Ending | None = None, after: int | None = None
+    ) -> list[Record]:
+        """Append the events and, with `ending`, end the run, in one transaction.
+
+        after: the seq that the log must end with, for a writer that does not wait for each append before the next; where it does
+        not, an append before this one was lost, and this one raises `Superseded`. Appends of one claim take effect in the order
+        in which they were called.
+        """
 
     async def request_cancel(self, run_id: RunId, reason: str) -> bool:
         """Write down durably that the run shall stop. False if it was over already. Idempotent."""

@@ -190,12 +190,14 @@ class SqliteEventLog:
 
         return await self._writer.submit(work)
 
-    async def append(self, claim: Claim, events: Sequence[Event], *, ending: Ending | None = None) -> list[Record]:
+    async def append(
+        self, claim: Claim, events: Sequence[Event], *, ending: Ending | None = None, after: int | None = None
+    ) -> list[Record]:
         encoded = _encode(events)
         ends = [index for index, (type_, _) in enumerate(encoded) if type_ in TERMINAL]
         if ends != ([] if ending is None else [len(encoded) - 1]):
             raise ValueError("A run ends with one terminal event, the last one, together with its ending.")
-        params: dict[str, Any] = {**_fence(claim), "count": len(encoded)}
+        params: dict[str, Any] = {**_fence(claim), "count": len(encoded), "after": after}
         if ending is not None:
             check_run_move(RunStatus.RUNNING, ending.status)
             usage = None if ending.usage is None else orjson.dumps(list(ending.usage)).decode()

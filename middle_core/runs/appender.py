@@ -1,4 +1,4 @@
-"""From the gate to the log: one commit is in flight while the next batch gathers.
+"""From the gate to the log: while commits are in flight the next batch gathers.
 
 No fixed delay: the first event is written at once, and under load the batches grow by themselves. Adjacent
 deltas of one message in a batch become one record. It knows nothing of what the events mean beyond that.
@@ -18,6 +18,8 @@ _DELTA_KEY: Final = {
     EventType.TOOL_CALL_ARGS.value: "toolCallId",
     EventType.REASONING_MESSAGE_CONTENT.value: "messageId",
 }
+
+IN_FLIGHT: Final = 4
 
 
 def merge_deltas(events: Sequence[Event], *, max_chars: int) -> list[Event]:
@@ -58,37 +60,44 @@ class Appender:
     """The one writer of one attempt. `run` writes until `stop`; both live in the run's own task group.
 
     `put` waits while `max_pending` events wait: a database slower than the model slows the model's reader,
-    and nothing is dropped.
+    and nothing is dropped. A second batch is handed to the log while the first is being committed, because a first token
+    would otherwise wait for the events of its own start; each says after which seq it belongs, so that none can follow a lost one.
     """
 
-    def __init__(self, log: EventLog, claim: Claim, *, max_pending: int = 2048, max_delta_chars: int = 16_384) -> None:
+    def __init__(self, log: EventLog, claim: Claim, *, last_seq: int, max_pending: int = 2048, max_delta_chars: int = 16_384) -> None:
         self._log = log
         self._claim = claim
+        self._seq = last_seq
         self._max_pending = max_pending
         self._max_delta_chars = max_delta_chars
         self._pending: list[Event] = []
         self._stopped = False
+        self._flying = 0
+        self._slots = asyncio.Semaphore(IN_FLIGHT)
         self._work = asyncio.Event()
+        self._taken = asyncio.Event()
         self._written = asyncio.Event()
         self._written.set()
 
     async def put(self, events: Sequence[Event]) -> None:
         """Hand over events, in order."""
+        if not events:
+            return
         self._pending.extend(events)
         self._written.clear()
         self._work.set()
         while len(self._pending) >= self._max_pending:
-            await self._written.wait()
+            self._taken.clear()
+            await self._taken.wait()
 
     async def drain(self) -> None:
-        """Wait until everything put so far is durable."""
-        while self._pending or not self._written.is_set():
-            await self._written.wait()
+        """Wait until everything put so far is written."""
+        await self._written.wait()
 
     async def finish(self, events: Sequence[Event], ending: Ending) -> None:
         """Write what waits, then the last events together with the run's end."""
         await self.drain()
-        await self._log.append(self._claim, events, ending=ending)
+        await self._log.append(self._claim, events, ending=ending, after=self._seq)
 
     def stop(self) -> None:
         """Let `run` return once it has written what waits."""
@@ -96,13 +105,25 @@ class Appender:
         self._work.set()
 
     async def run(self) -> None:
-        """Write batches until stopped. Raises what the log raises (`Superseded` among it)."""
-        while True:
-            await self._work.wait()
-            self._work.clear()
-            while self._pending:
-                batch, self._pending = self._pending, []
-                await self._log.append(self._claim, merge_deltas(batch, max_chars=self._max_delta_chars))
+        """Write batches until stopped. Raises what the log raises (`Superseded` among it), in a group."""
+        async with asyncio.TaskGroup() as flying:
+            while True:
+                await self._work.wait()
+                self._work.clear()
+                while self._pending:
+                    await self._slots.acquire()
+                    batch, self._pending = merge_deltas(self._pending, max_chars=self._max_delta_chars), []
+                    self._taken.set()
+                    self._flying += 1
+                    # Tasks take their first step in the order in which they are made, and that step hands the batch to the log.
+                    flying.create_task(self._write(batch, after=self._seq))
+                    self._seq += len(batch)
+                if self._stopped:
+                    return
+
+    async def _write(self, batch: Sequence[Event], *, after: int) -> None:
+        await self._log.append(self._claim, batch, after=after)
+        self._slots.release()
+        self._flying -= 1
+        if not self._flying and not self._pending:
             self._written.set()
-            if self._stopped:
-                return

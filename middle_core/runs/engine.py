@@ -125,7 +125,7 @@ class Engine:
         APPROVALS.set(LogApprovals(self._log.interrupts, job.claim))
         gate = self._gate(job.run)
         desk = self._desk(job.claim, cards=offers_cards(job.asked.body), legacy=self._legacy(job.run))
-        appender = Appender(self._log, job.claim)
+        appender = Appender(self._log, job.claim, last_seq=job.run.last_seq)
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(appender.run(), name=f"append {job.run.run_id}")

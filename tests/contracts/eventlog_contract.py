@@ -336,6 +336,17 @@ class EventLogContract:
             assert [record.seq for record in await everything(log, run.run.run_id)] == [1, 2]
         assert [record.event.get("delta") for record in await everything(log, stale.run.run_id)] == [None, "current"]
 
+    async def test_appends_in_flight_keep_their_order_and_none_follows_a_lost_one(self, log: EventLog) -> None:
+        started = await start(log)
+        seq = started.run.last_seq
+        await asyncio.gather(*(log.append(started.claim, [text(str(n))], after=seq + n) for n in range(30)))
+        assert [record.event["delta"] for record in (await everything(log, started.run.run_id))[1:]] == [str(n) for n in range(30)]
+        with pytest.raises(Superseded):
+            await log.append(started.claim, [text("after a lost one")], after=seq + 31)
+        with pytest.raises(Superseded):
+            await log.append(started.claim, [text("again")], after=seq + 29)
+        assert (await everything(log, started.run.run_id))[-1].seq == seq + 30
+
     async def test_an_event_that_is_no_json_is_refused_before_anything_is_written(self, log: EventLog) -> None:
         started = await start(log)
         with pytest.raises(TypeError):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from middle_core.errors import Superseded
 from middle_core.eventlog.base import Claim, Ending, RunStatus
 from middle_core.events import Event, RunId, ThreadId
-from middle_core.runs.appender import Appender, merge_deltas
+from middle_core.runs.appender import IN_FLIGHT, Appender, merge_deltas
 from tests.fakes.until import until
 
 CLAIM = Claim(RunId("r"), ThreadId("t"), 1, "token")
@@ -68,13 +68,16 @@ class SlowLog:
 
     def __init__(self) -> None:
         self.batches: list[list[Event]] = []
+        self.handed = 2
         self.endings: list[Ending | None] = []
         self.gate = asyncio.Semaphore(0)
         self.entered = asyncio.Event()
         self.error: Exception | None = None
 
-    async def append(self, claim: Claim, events: Sequence[Event], *, ending: Ending | None = None) -> list[Any]:
+    async def append(self, claim: Claim, events: Sequence[Event], *, ending: Ending | None = None, after: int | None = None) -> list[Any]:
         assert claim == CLAIM
+        assert after == self.handed, "each batch says where it belongs"
+        self.handed += len(events)
         self.entered.set()
         await self.gate.acquire()
         if self.error is not None:
@@ -84,26 +87,30 @@ class SlowLog:
         return []
 
 
-async def test_the_first_event_is_written_alone_and_the_next_batch_gathers_meanwhile() -> None:
+async def test_the_first_event_is_written_alone_and_later_ones_gather_behind_those_in_flight() -> None:
     log = SlowLog()
-    appender = Appender(log, CLAIM)  # type: ignore[arg-type]  # only append is called
+    appender = Appender(log, CLAIM, last_seq=2)  # type: ignore[arg-type]  # only append is called
     async with asyncio.TaskGroup() as group, asyncio.timeout(5):
         group.create_task(appender.run())
         await appender.put([text("a", "1")])
         await log.entered.wait()
-        await appender.put([text("a", "2")])
-        await appender.put([text("a", "3")])
-        for _ in range(3):
+        for number in range(2, IN_FLIGHT + 1):
+            await appender.put([text("a", str(number))])
+            await until(lambda number=number: log.handed == 2 + number)  # type: ignore[misc]  # mypy cannot type the default
+        await appender.put([text("a", "x")])
+        await appender.put([text("a", "y")])
+        assert log.batches == []
+        for _ in range(IN_FLIGHT + 2):
             log.gate.release()
         await appender.finish([{"type": "RUN_FINISHED"}], Ending(RunStatus.FINISHED))
         appender.stop()
-    assert log.batches == [[text("a", "1")], [text("a", "23")], [{"type": "RUN_FINISHED"}]]
-    assert [ending is not None for ending in log.endings] == [False, False, True]
+    assert log.batches == [*([text("a", str(n + 1))] for n in range(IN_FLIGHT)), [text("a", "xy")], [{"type": "RUN_FINISHED"}]]
+    assert [ending is not None for ending in log.endings][-2:] == [False, True]
 
 
 async def test_a_full_buffer_slows_the_source_and_drops_nothing() -> None:
     log = SlowLog()
-    appender = Appender(log, CLAIM, max_pending=3)  # type: ignore[arg-type]  # only append is called
+    appender = Appender(log, CLAIM, last_seq=2, max_pending=3)  # type: ignore[arg-type]  # only append is called
     put = 0
     async with asyncio.TaskGroup() as group, asyncio.timeout(5):
         group.create_task(appender.run())
@@ -127,7 +134,7 @@ async def test_a_full_buffer_slows_the_source_and_drops_nothing() -> None:
 async def test_a_superseded_writer_ends_the_whole_attempt() -> None:
     log = SlowLog()
     log.error = Superseded()
-    appender = Appender(log, CLAIM, max_pending=1)  # type: ignore[arg-type]  # only append is called
+    appender = Appender(log, CLAIM, last_seq=2, max_pending=1)  # type: ignore[arg-type]  # only append is called
     log.gate.release()
     with pytest.raises(ExceptionGroup) as caught:
         async with asyncio.TaskGroup() as group, asyncio.timeout(5):

@@ -49,12 +49,16 @@ class HeldLog(SqliteEventLog):
         super().__init__(*args)
         self.holding = asyncio.Event()
         self.go_on = asyncio.Event()
+        self.in_order = asyncio.Lock()
 
-    async def append(self, claim: Claim, events: Sequence[Event], *, ending: Ending | None = None) -> list[Record]:
-        if any(event["type"] == self.held for event in events):
-            self.holding.set()
-            await self.go_on.wait()
-        return await super().append(claim, events, ending=ending)
+    async def append(
+        self, claim: Claim, events: Sequence[Event], *, ending: Ending | None = None, after: int | None = None
+    ) -> list[Record]:
+        async with self.in_order:  # later ones wait behind the one that is held, as they would at the database
+            if any(event["type"] == self.held for event in events):
+                self.holding.set()
+                await self.go_on.wait()
+            return await super().append(claim, events, ending=ending, after=after)
 
 
 @dataclass

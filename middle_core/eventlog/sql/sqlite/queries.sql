@@ -172,7 +172,7 @@ LEFT JOIN runs AS r ON c.value ->> 0 = r.run_id;
 -- name: advance
 UPDATE runs
 SET last_seq = last_seq + :count
-WHERE run_id = :run_id AND attempt = :attempt AND claim_token = :token AND status = 'running'
+WHERE run_id = :run_id AND attempt = :attempt AND claim_token = :token AND status = 'running' AND last_seq = COALESCE(:after, last_seq)
 RETURNING last_seq, (SELECT ms FROM clock) AS at;
 
 -- name: end_run
@@ -183,7 +183,7 @@ SET
     error_code = :error_code,
     usage = :usage,
     finished_at = (SELECT ms FROM clock)
-WHERE run_id = :run_id AND attempt = :attempt AND claim_token = :token AND status = 'running'
+WHERE run_id = :run_id AND attempt = :attempt AND claim_token = :token AND status = 'running' AND last_seq = COALESCE(:after, last_seq)
 RETURNING last_seq, finished_at AS at;
 
 -- name: insert_events
