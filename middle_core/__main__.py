@@ -33,7 +33,7 @@ cli = typer.Typer(no_args_is_help=True, add_completion=False, help="A durable mi
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 DEV_TOKEN_TTL_S = 3600.0
 MAX_TTL_S = 366 * 86_400.0
-SWITCH_INTERVAL_S = 0.0005
+SWITCH_INTERVAL_S = 0.0001
 """The log's writer thread needs the interpreter a few times for each commit. With Python's 5 ms a busy loop lets it wait that
 long each time, and a first token waits with it; `benchmarks/eventlog.py` shows the difference."""
 

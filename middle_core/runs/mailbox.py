@@ -21,8 +21,6 @@ MAX_WAITING: Final = 50_000
 """Waiting events at which the run fails: only code in threads, which cannot be made to wait, gets beyond FULL."""
 TURN_S: Final = 0.0005
 """Seconds after which a model that never waits for its socket lets others have a turn: else its first token comes last."""
-EARLY: Final = 64
-"""The first tokens let others have a turn each: the very first needs a dozen turns, and the log's thread, to get to its reader."""
 
 _DELTAS: Final = {EventType.TEXT_MESSAGE_CONTENT.value: "messageId", EventType.TOOL_CALL_ARGS.value: "toolCallId"}
 
@@ -42,7 +40,6 @@ class Mailbox:
         self._arrived = asyncio.Event()
         self._taken = asyncio.Event()
         self._turn = 0.0
-        self._early = EARLY
         self._closed = False
 
     @property
@@ -56,8 +53,7 @@ class Mailbox:
         if not self._events or asyncio.get_running_loop() is not self._loop:
             return
         now = self._loop.time()
-        if self._early or now - self._turn >= TURN_S:
-            self._early -= bool(self._early)
+        if now - self._turn >= TURN_S:
             self._turn = now
             await asyncio.sleep(0)
         while len(self._events) >= FULL and not self._closed:
