@@ -151,10 +151,15 @@ class Site:
         return found
 
     async def until_at_rest(self, token: str, thread: str, within_s: float = 10.0) -> None:
-        """Wait until nothing runs in the thread: a page may be ready for the next message before that."""
+        """Wait until nothing runs in the thread: a page may be ready for the next message before that.
+
+        A thread that is not there is at rest: a stop can be so early that its run was never asked for.
+        """
         async with asyncio.timeout(within_s):
             while True:
-                if not (await self.thread(token, thread))["running"]:
+                found = await self.api(token).get(f"/threads/{thread}")
+                assert found.status_code in {200, 404}, found.text
+                if found.status_code == 404 or not found.json()["running"]:
                     return
                 await asyncio.sleep(0.02)
 
