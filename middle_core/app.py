@@ -35,7 +35,7 @@ from middle_core.runs.service import RunService
 from middle_core.runs.supervisor import Supervisor
 from middle_core.runs.turn import AgentRules
 from middle_core.settings import Settings
-from middle_core.transports import copilotkit, dev_token, health, problems, threads
+from middle_core.transports import copilotkit, dev_token, diag, health, problems, threads
 from middle_core.transports.caller import Caller
 from middle_core.transports.correlation import CorrelationMiddleware
 from middle_core.transports.streams import StreamPolicy
@@ -142,6 +142,8 @@ def create_app(
                     max_body_bytes=settings.max_body_bytes,
                 )
             )
+            timed = diag.Diag(heartbeat_s=settings.heartbeat_s, draining=lambda: parts.service.draining)
+            app.include_router(diag.router(timed, caller, key=settings.diag_key.get_secret_value()))
             if mint_dev_token is not None:
                 app.include_router(dev_token.router(mint_dev_token))
             # What was made until now lives as long as the process: keep it out of every later collection.

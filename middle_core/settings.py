@@ -16,6 +16,7 @@ DEFAULT_AGENTS = "knowledge_copilot=middle_core.agents.knowledge_copilot.graph:b
 
 AGENT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 """What stands in a path without quoting."""
+DIAG_KEY_CHARS = 16
 DOORS = frozenset({"connect", "info", "runs", "stop"})
 
 
@@ -59,6 +60,9 @@ class Settings(BaseSettings):
     stop_wait_s: float = Field(default=10.0, gt=0)
     """How long a new message waits for a stop in progress before it is refused as busy."""
 
+    diag_key: SecretStr = SecretStr("")
+    """Opens `/diag` without a token to whoever sends it as `X-Diag-Key`; empty: tokens only."""
+
     max_body_bytes: int = Field(default=4 * 1024 * 1024, gt=0)
     max_event_bytes: int = Field(default=1024 * 1024, ge=4096)
 
@@ -80,6 +84,8 @@ class Settings(BaseSettings):
             raise ValueError(f"MIDDLE_CORE_DEFAULT_AGENT is {self.default_agent!r}, which MIDDLE_CORE_AGENTS does not name.")
         if self.beat_s * 2 > self.lease_s:
             raise ValueError("MIDDLE_CORE_BEAT_S must be at most half of MIDDLE_CORE_LEASE_S, or one late beat loses the run.")
+        if 0 < len(self.diag_key.get_secret_value()) < DIAG_KEY_CHARS:
+            raise ValueError(f"MIDDLE_CORE_DIAG_KEY must have at least {DIAG_KEY_CHARS} characters: it stands in for a token.")
         return self
 
     @property

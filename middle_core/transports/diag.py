@@ -1,0 +1,260 @@
+"""`/diag`: events sent at known times, so that a program on the far side of a hop can tell what the hop does to a stream.
+
+`GET /diag/stream` sends numbered events, each with the time at which it left here; `GET /diag/runs/{id}` tells when such a
+stream's end was noticed. Behind a token or the diag key. It knows no run, no log and no agent, and reads nothing of a body.
+
+Times in answers are milliseconds since the epoch by one steady clock of this process: differences are exact. What is kept
+is bounded: `MAX_STREAMS` open streams, the last `MAX_RUNS` of them remembered, `MAX_TOTAL_S` seconds each.
+"""
+
+# Annotations are evaluated as they are read: FastAPI looks names up in the module, and `Who` is bound to a router.
+import asyncio
+import hmac
+import math
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Annotated, Final, Literal
+
+import orjson
+import uuid_utils
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi.responses import JSONResponse
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from middle_core.errors import Draining, InvalidRequest, NotFound, RateLimited, Unauthorized
+from middle_core.transports.caller import Caller
+from middle_core.transports.streams import HEADERS, HEARTBEAT, HELLO
+from middle_core.transports.wire import agui
+from middle_core.transports.wire.sse_frames import encode_frame
+
+MAX_STREAMS: Final = 64
+MAX_RUNS: Final = 256
+MAX_EVENTS: Final = 1_000
+MAX_WAIT_MS: Final = 600_000
+MAX_TOTAL_S: Final = 900.0
+LOOK_S: Final = 0.2
+"""How often a silent stream looks whether the server drains."""
+STALL_S: Final = 30.0
+"""How much longer than its plan a stream may take, for a client that reads slowly."""
+KEY_HEADER: Final = "x-diag-key"
+
+State = Literal["running", "finished", "disconnected", "ended"]
+Say = Callable[[bytes], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to send. Milliseconds; hb_ms 0: no heartbeats."""
+
+    n: int
+    gap_ms: int
+    hb_ms: int
+    delay_ms: int
+
+    @property
+    def total_s(self) -> float:
+        return (self.delay_ms + (self.n - 1) * self.gap_ms) / 1000
+
+
+@dataclass(slots=True)
+class DiagRun:
+    """One stream, as long as it is remembered. Times in ms of `now_ms`; `ended`: by a drain, or because its token ended."""
+
+    run_id: str
+    owner: str
+    started_at: float
+    state: State = "running"
+    events_sent: int = 0
+    heartbeats_sent: int = 0
+    disconnect_noticed_at: float | None = None
+    task_cancelled_at: float | None = None
+    ended_at: float | None = None
+
+
+class Diag:
+    """The streams of this process. draining: whether the server is about to end."""
+
+    def __init__(self, *, heartbeat_s: float, draining: Callable[[], bool]) -> None:
+        self.heartbeat_ms = round(heartbeat_s * 1000)
+        self.draining = draining
+        self._runs: OrderedDict[str, DiagRun] = OrderedDict()
+        self._open = 0
+        self._epoch = time.time() - time.monotonic()
+
+    def now_ms(self) -> float:
+        """Milliseconds since the epoch; never jumps."""
+        return round((self._epoch + time.monotonic()) * 1000, 3)
+
+    @contextmanager
+    def opened(self, run: DiagRun) -> Iterator[None]:
+        """Count the stream as open, and remember it beyond its end."""
+        self._runs[run.run_id] = run
+        while len(self._runs) > MAX_RUNS:
+            self._runs.popitem(last=False)
+        self._open += 1
+        try:
+            yield
+        finally:
+            self._open -= 1
+            run.ended_at = self.now_ms()
+
+    def admit(self) -> None:
+        """Raises Draining, or RateLimited where enough streams are open."""
+        if self.draining():
+            raise Draining(retry_after=5)
+        if self._open >= MAX_STREAMS:
+            raise RateLimited(f"{MAX_STREAMS} diagnostic streams are open here. Try again when some have ended.", retry_after=5)
+
+    def find(self, owner: str, run_id: str) -> DiagRun:
+        """Raises NotFound, also for one that somebody else started."""
+        run = self._runs.get(run_id)
+        if run is None or run.owner != owner:
+            raise NotFound("There is no such diagnostic stream, it is not yours, or another replica sent it.")
+        return run
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Who asks: a token's owner until the token's end (seconds since the epoch), or whoever has the diag key."""
+
+    owner: str
+    until: float
+
+
+class DiagStream(Response):
+    """Sends the plan from a task of its own and listens for the client's leaving beside it: silent streams notice it, too."""
+
+    def __init__(self, diag: Diag, run: DiagRun, plan: Plan, until: float) -> None:
+        super().__init__(headers={**HEADERS, "X-Run-Id": run.run_id})
+        del self.headers["content-length"]
+        self._diag, self._run, self._plan, self._until = diag, run, plan, until
+        self._received_at = diag.now_ms()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._diag.opened(self._run):
+            async with asyncio.timeout(self._plan.total_s + STALL_S), asyncio.TaskGroup() as group:
+                talking = group.create_task(self._talk(send))
+                listening = group.create_task(self._listen(receive, talking))
+                talking.add_done_callback(lambda _: listening.cancel())
+
+    async def _listen(self, receive: Receive, talking: asyncio.Task[None]) -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        if not talking.done():
+            self._run.disconnect_noticed_at = self._diag.now_ms()
+            talking.cancel()
+
+    async def _talk(self, send: Send) -> None:
+        try:
+            reason = await self._say_all(send)
+        except asyncio.CancelledError:
+            self._run.task_cancelled_at = self._diag.now_ms()
+            self._run.state = "disconnected"
+            raise
+        self._run.state = "ended" if reason else "finished"
+        last = agui.reattach(reason, retry_after_ms=1000) if reason else b""
+        await send({"type": "http.response.body", "body": last, "more_body": False})
+
+    async def _say_all(self, send: Send) -> str | None:
+        """The reason why it ended early, if it did."""
+        plan, run = self._plan, self._run
+
+        async def say(data: bytes) -> None:
+            await send({"type": "http.response.body", "body": data, "more_body": True})
+
+        reason = await self._pause(plan.delay_ms, None)
+        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+        await say(HELLO)
+        for number in range(1, plan.n + 1):
+            if number > 1:
+                reason = reason or await self._pause(plan.gap_ms, say)
+            if reason:
+                return reason
+            event = {
+                "type": "diag",
+                "n": number,
+                "of": plan.n,
+                "run_id": run.run_id,
+                "received_at": self._received_at,
+                "sent_at": self._diag.now_ms(),
+            }
+            await say(encode_frame(orjson.dumps(event), id=f"{run.run_id}:{number}"))
+            run.events_sent = number
+        return reason
+
+    async def _pause(self, ms: float, say: Say | None) -> str | None:
+        """Wait, with heartbeats where something may be said. The reason to end now, if there is one."""
+        end = time.monotonic() + ms / 1000
+        beat_s = self._plan.hb_ms / 1000 if say is not None and self._plan.hb_ms else math.inf
+        beat = time.monotonic() + beat_s
+        while True:
+            if self._diag.draining():
+                return "drain"
+            if time.time() >= self._until:
+                return "token_expired"
+            now = time.monotonic()
+            if now >= end:
+                return None
+            if say is not None and now >= beat:
+                await say(HEARTBEAT)
+                self._run.heartbeats_sent += 1
+                beat += beat_s
+            await asyncio.sleep(min(end - now, max(beat - now, 0), LOOK_S))
+
+
+def router(diag: Diag, caller: Caller, *, key: str = "") -> APIRouter:
+    """The routes. key: the diag key that `X-Diag-Key` has to name; empty: tokens only."""
+    routes = APIRouter(prefix="/diag", tags=["diag"])
+
+    async def asker(request: Request) -> Asker:
+        sent = request.headers.getlist(KEY_HEADER)
+        if not sent:
+            principal = await caller(request)
+            return Asker(principal.owner, principal.expires_at)
+        if key and len(sent) == 1 and hmac.compare_digest(sent[0].encode(), key.encode()):
+            return Asker("key", math.inf)
+        raise Unauthorized("The diag key is not the one of this server (MIDDLE_CORE_DIAG_KEY). Send the right one, or a token.")
+
+    Who = Annotated[Asker, Depends(asker)]  # noqa: N806 - a type
+
+    @routes.get("/stream")
+    async def get_stream(
+        who: Who,
+        n: Annotated[int, Query(ge=1, le=MAX_EVENTS, description="How many events.")] = 20,
+        gap_ms: Annotated[int, Query(ge=0, le=MAX_WAIT_MS, description="Between two events.")] = 100,
+        hb_ms: Annotated[int | None, Query(ge=0, le=MAX_WAIT_MS, description="Between heartbeats; 0: none; default: the server's.")] = None,
+        delay_ms: Annotated[int, Query(ge=0, le=MAX_WAIT_MS, description="Before the headers.")] = 0,
+    ) -> DiagStream:
+        """Timed events."""
+        hb_ms = diag.heartbeat_ms if hb_ms is None else hb_ms
+        if 0 < hb_ms < 100:
+            raise InvalidRequest("hb_ms: heartbeats come at most every 100 ms; 0 means none.")
+        plan = Plan(n, gap_ms, hb_ms, delay_ms)
+        if plan.total_s > MAX_TOTAL_S:
+            raise InvalidRequest(f"The stream would take {plan.total_s:.0f} s; {MAX_TOTAL_S:.0f} s is the most. Ask for less.")
+        diag.admit()
+        run = DiagRun(f"diag-{uuid_utils.uuid7()}", who.owner, diag.now_ms())
+        return DiagStream(diag, run, plan, who.until)
+
+    @routes.get("/runs/{run_id}")
+    async def get_run(who: Who, run_id: str) -> JSONResponse:
+        """What became of a stream: when its client's leaving was noticed, and when its task was cancelled."""
+        run = diag.find(who.owner, run_id)
+        body = {
+            "run_id": run.run_id,
+            "state": run.state,
+            "now": diag.now_ms(),
+            "started_at": run.started_at,
+            "disconnect_noticed_at": run.disconnect_noticed_at,
+            "task_cancelled_at": run.task_cancelled_at,
+            "ended_at": run.ended_at,
+            "events_sent": run.events_sent,
+            "heartbeats_sent": run.heartbeats_sent,
+        }
+        return JSONResponse(body, headers={"Cache-Control": "no-store"})
+
+    return routes
