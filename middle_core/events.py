@@ -72,10 +72,14 @@ class Custom(StrEnum):
     GAP = "middle_core.gap"  # fromSeq, toSeq
     RUN_CANCELLED = "middle_core.run_cancelled"  # by, reason
     REATTACH = "middle_core.reattach"  # reason: drain | max_age | lagging | token_expired, retryAfterMs
-    INTERRUPT_RESOLVED = "middle_core.interrupt_resolved"  # interruptId, toolCallId, status, message
+    INTERRUPT_RESOLVED = "middle_core.interrupt_resolved"  # interruptId, toolCallId, status, message, edits?
     CHUNK = "middle_core.chunk"  # type, data
     OMITTED = "middle_core.omitted"  # type, label, maxBytes: an event too large to be carried, and not sent
     PROGRESS = "middle_core.progress"  # label, fraction (0..1 or null), toolCallId
+
+
+QUESTION_ACTIVITY: Final = "middle_core.question"
+"""`activityType` of a graph's own question that is over. Its content: interruptId, status, question, answer?"""
 
 
 def custom(name: Custom, **value: Any) -> Event:

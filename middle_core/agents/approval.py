@@ -9,7 +9,7 @@ the graph with the card. The run that brings the answer runs the call again, and
 carries is not even looked at. The function runs at most once for each yes:
 
     approved        begun (a compare-and-set with the digest of the arguments), run, its outcome recorded
-    edited          the same with the changed arguments, if the tool's schema takes them; else the person is asked again
+    edited          the same with the changed arguments, if they and the tool's schema agree; else the person is asked again
     rejected, withdrawn, expired    not run; the model is told in words
     executed        not run; the recorded outcome is the result
     indeterminate   begun before and cut off: tried again under the same Idempotency-Key where the tool is `idempotent`,
@@ -36,6 +36,7 @@ from langgraph.types import interrupt
 from pydantic import BaseModel, ValidationError
 
 from middle_core.agents.calls import Call
+from middle_core.agents.editable import Editable
 from middle_core.agents.guard import current_call, fault_words, repeatable
 from middle_core.agents.tool_text import as_text
 from middle_core.approvals import APPROVALS, IDEMPOTENCY_KEY, MARK, MAX_CARD_CHARS, Approval, Approvals, digest, edits_of, plain
@@ -85,7 +86,7 @@ def needs_approval(
 
     describe: from the checked arguments to the card; what it raises is told to the model, and nobody is asked.
     roles: any of them may do this, so the others are not even asked; empty means that backend-core decides alone.
-    expires: seconds, instead of the server's default. editable: arguments that the person may change.
+    expires: seconds, instead of the server's default. editable: arguments that the person may change: see `agents.editable`.
     idempotent: the function sends `approvals.idempotency_key()` along to a service that honours it.
     """
 
@@ -98,7 +99,12 @@ def needs_approval(
             raise TypeError(f"@needs_approval needs a tool with a pydantic schema; {tool.name} has a JSON schema.")
         if unknown := set(editable) - schema.model_fields.keys():
             raise ValueError(f"@needs_approval: {tool.name} has no argument {', '.join(sorted(unknown))}.")
-        action = _Action(tool, schema, tool.coroutine, describe, tuple(roles), expires, tuple(editable), idempotent)
+        properties = schema.model_json_schema()
+        try:
+            changeable = tuple(Editable.of(name, properties) for name in editable)
+        except ValueError as error:
+            raise ValueError(f"@needs_approval: {tool.name}: {error}") from error
+        action = _Action(tool, schema, tool.coroutine, describe, tuple(roles), expires, changeable, idempotent)
 
         @functools.wraps(tool.coroutine)
         async def asked(*args: Any, **kwargs: Any) -> Any:
@@ -118,7 +124,7 @@ class _Action:
     describe: Describe
     roles: tuple[str, ...]
     expires: float | None
-    editable: tuple[str, ...]
+    editable: tuple[Editable, ...]
     idempotent: bool
 
     async def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -172,7 +178,7 @@ class _Action:
     def _question(self, call: Call, given: dict[str, Any], card: Mapping[str, Any], *, root_id: str = "") -> dict[str, Any]:
         """What the graph asks: an AG-UI interrupt's fields, and under `MARK` what the row needs."""
         properties = self.schema.model_json_schema()
-        edits = {name: properties["properties"][name] for name in self.editable}
+        edits = {one.name: properties["properties"][one.name] for one in self.editable}
         answer: dict[str, Any] = {
             "type": "object",
             "properties": {"approved": {"type": "boolean"}, "comment": {"type": "string"}},
@@ -182,7 +188,8 @@ class _Action:
             answer["properties"]["edits"] = {"type": "object", "properties": edits, "additionalProperties": False}
             if "$defs" in properties:
                 answer["$defs"] = properties["$defs"]
-        shown = {**card, "tool": call.name, "fromModel": given, "editable": list(self.editable)}
+        shown = {**card, "tool": call.name, "fromModel": given}
+        shown |= {"editable": [one.name for one in self.editable], "fields": [one.form for one in self.editable]}
         return {
             "reason": "middle_core:approval",
             "message": card["title"],
@@ -223,8 +230,10 @@ class _Action:
 
     def _problem(self, call: Call, edits: Mapping[str, Any], final: Mapping[str, Any]) -> str | None:
         """Why the person's changes cannot be used, in words for them; None if they can."""
-        if foreign := sorted(set(edits) - set(self.editable)):
+        if foreign := sorted(edits.keys() - {one.name for one in self.editable}):
             return f"This cannot be changed: {', '.join(foreign)}."
+        if faults := [fault for one in self.editable if one.name in edits and (fault := one.fault(edits[one.name]))]:
+            return " ".join(faults)
         if len(json.dumps(final, ensure_ascii=False)) > MAX_CARD_CHARS:
             return "The changes are too large."
         try:

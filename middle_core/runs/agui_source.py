@@ -144,7 +144,7 @@ class AguiSource:
 
 
 class SourceRun:
-    """One run of a graph. `interrupts` and `usage` hold after `events` has ended normally."""
+    """One run of a graph. `interrupts`, `last_message_id` (behind which they are asked) and `usage` hold after `events` has ended normally."""
 
     def __init__(self, source: AguiSource, turn: Turn | None, thread_id: ThreadId, run_id: RunId) -> None:
         self._source = source
@@ -159,6 +159,7 @@ class SourceRun:
         self._rewritten = False
         self._interrupted = False
         self.interrupts: list[dict[str, Any]] = []
+        self.last_message_id: str | None = None
 
     @property
     def usage(self) -> list[dict[str, Any]]:
@@ -342,6 +343,8 @@ class SourceRun:
             return events
         events.extend(self._snapshot(source.visible(self._values)))
         after = stored(self._values)
+        if self.interrupts:
+            self.last_message_id = next((one["id"] for one in reversed(history(after, _user_parts))), None)
         if self._differs(before, after, tap.shown.messages()):
             events.append({"type": EventType.MESSAGES_SNAPSHOT.value, "messages": history(after, _user_parts)})
         return events

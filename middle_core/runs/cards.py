@@ -17,6 +17,7 @@ from ag_ui.core import RunAgentInput
 from middle_core.approvals import CARD_TOOL, MARK, digest, edits_of
 from middle_core.eventlog.interrupts import Interrupt, InterruptStatus, NewInterrupt
 from middle_core.events import Custom, Event, EventType, custom
+from middle_core.runs import questions
 
 S = InterruptStatus
 
@@ -34,17 +35,22 @@ WORDS: Final[Mapping[InterruptStatus, str]] = {
 }
 """For people, of each state."""
 
+SAID_YES: Final = frozenset({S.APPROVED, S.EDITED, S.EXECUTING, S.EXECUTED, S.INDETERMINATE})
+
 
 def offers_cards(body: RunAgentInput) -> bool:
     """Whether the page that sent this shows cards itself, through its card tool."""
     return any(one.name == CARD_TOOL for one in body.tools or ())
 
 
-def new_interrupt(asked: Mapping[str, Any], *, cards: bool, ttl_s: float) -> NewInterrupt:
-    """The row for an interrupt of `runs.interrupts`. cards: as `offers_cards`; ttl_s: for approvals that name none."""
+def new_interrupt(asked: Mapping[str, Any], *, cards: bool, ttl_s: float, after: str | None = None) -> NewInterrupt:
+    """The row for an interrupt of `runs.interrupts`. cards: as `offers_cards`; ttl_s: for approvals that name none.
+
+    after: the id of the thread's last message.
+    """
     about = _about(asked)
     if about is None:
-        payload = {key: value for key, value in asked.items() if key != "id"}
+        payload = questions.payload(asked, after=after)
         return NewInterrupt(asked["id"], "question", "interrupt", payload, tool_call_id=str(asked.get("toolCallId") or ""))
     payload = {key: asked[key] for key in ("reason", "message", "toolCallId", "responseSchema") if key in asked}
     own_ttl_s = about.get("ttlS")
@@ -78,7 +84,7 @@ def card(row: Interrupt) -> dict[str, Any]:
 def interrupt(row: Interrupt) -> dict[str, Any]:
     """The row as an AG-UI 1.0 interrupt."""
     if row.kind != "approval":
-        return {"id": row.interrupt_id, **row.payload}
+        return questions.interrupt(row)
     fields = {key: value for key, value in row.payload.items() if key != MARK}
     return {"id": row.interrupt_id, **fields, "metadata": {MARK: card(row)}}
 
@@ -119,21 +125,27 @@ def answer_id(row: Interrupt) -> str:
 def resolved(row: Interrupt) -> Event:
     """CUSTOM `middle_core.interrupt_resolved`: where the row stands now."""
     text = str((row.outcome or {}).get("text") or WORDS[row.status])
-    return custom(
-        Custom.INTERRUPT_RESOLVED, interruptId=row.interrupt_id, toolCallId=row.tool_call_id, status=row.status.value, message=text
-    )
+    value = {"interruptId": row.interrupt_id, "toolCallId": row.tool_call_id, "status": row.status.value, "message": text}
+    return custom(Custom.INTERRUPT_RESOLVED, **value, **_edits(row))
 
 
 def verdict(row: Interrupt) -> dict[str, Any]:
     """A closed card, read-only: what was decided, when, and what came of it."""
     outcome = row.outcome or {}
     return {
-        "approved": row.status in {S.APPROVED, S.EDITED, S.EXECUTING, S.EXECUTED, S.INDETERMINATE},
+        "approved": row.status in SAID_YES,
         "status": row.status.value,
         "answeredAt": row.answered_at,
         "ok": outcome.get("ok"),
         "message": str(outcome.get("text") or WORDS[row.status]),
+        **_edits(row),
     }
+
+
+def _edits(row: Interrupt) -> dict[str, Any]:
+    """The arguments that were approved in place of those on the card, under `edits`; empty where there are none."""
+    edits = edits_of(row.answer) if row.kind == "approval" and row.status in SAID_YES else {}
+    return {"edits": edits} if edits else {}
 
 
 def decide(row: Interrupt, payload: Any, *, cancelled: bool) -> tuple[InterruptStatus, str]:
@@ -160,11 +172,13 @@ def weave(
     messages: Sequence[Event], rows: Iterable[Interrupt], *, cards: bool, answers: Mapping[str, str] = MappingProxyType({})
 ) -> list[Event]:
     """A thread's messages with its cards: each before the result of the call that it is about, or after the call's message.
+    Then with its questions that are over.
 
     A closed approval is told in `metadata` of its call's result, and makes that result where the thread has none yet. cards:
     also as calls of the card tool, for a page that has it. answers: ids of the page's own answers, by question; the browser's
     client puts a message that it does not know at the end. Rows whose call is not in the messages are left out.
     """
+    rows = list(rows)
     woven = [dict(one) for one in messages]
     for asked in rows:
         # Past its time it is closed, whether or not the clock has been there.
@@ -186,7 +200,7 @@ def weave(
                 woven[at_result]["metadata"] = {**(woven[at_result].get("metadata") or {}), MARK: {**card(row), **verdict(row)}}
         if cards:
             woven[at:at] = _as_messages(row, answers.get(row.interrupt_id) or answer_id(row))
-    return woven
+    return questions.weave(woven, rows)
 
 
 def _as_messages(row: Interrupt, own_id: str) -> list[Event]:

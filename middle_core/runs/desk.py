@@ -19,7 +19,7 @@ from middle_core.errors import InterruptUnknown, InvalidRequest
 from middle_core.eventlog.base import Claim
 from middle_core.eventlog.interrupts import CLAIMABLE, Answer, Interrupt, InterruptLog, InterruptStatus
 from middle_core.events import Event, EventType
-from middle_core.runs import cards
+from middle_core.runs import cards, questions
 from middle_core.runs.turn import Resume, ThreadView, Turn
 
 S = InterruptStatus
@@ -150,10 +150,13 @@ class Desk:
 
     # The end -----------------------------------------------------------------------------------------
 
-    async def ask(self, asked: Sequence[Mapping[str, Any]]) -> Asked:
-        """Write down what the graph asks, at its end. Questions that waited before stay as they are."""
+    async def ask(self, asked: Sequence[Mapping[str, Any]], *, after: str | None = None) -> Asked:
+        """Write down what the graph asks, at its end. Questions that waited before stay as they are.
+
+        after: the id of the thread's last message.
+        """
         known = {one.interrupt_id for one in await self.rows()} if asked or self._touched else set()
-        new = [cards.new_interrupt(one, cards=self._cards, ttl_s=self._ttl_s) for one in asked]
+        new = [cards.new_interrupt(one, cards=self._cards, ttl_s=self._ttl_s, after=after) for one in asked]
         open_ = [one for one in await self._log.open(self._claim, new) if one.pending] if new else []
         events: list[Event] = []
         if self._touched or known:
@@ -187,7 +190,9 @@ class Desk:
         """That the row is decided. anew: also close its card in the page, which has no answer of its own there."""
         self._touched[row.interrupt_id] = row.status
         events = [cards.resolved(row)]
-        if anew and self._cards and row.kind == "approval":
+        if row.kind != "approval":
+            events.append(questions.told(row))
+        elif anew and self._cards:
             events.append(cards.card_result(row))
         return events
 

@@ -229,7 +229,7 @@ class Engine:
         async with aclosing(source_run.events()) as events:
             async for event in events:
                 await put([await desk.woven(event) if event["type"] == _SNAPSHOT else event])
-        asked = await desk.ask(source_run.interrupts)
+        asked = await desk.ask(source_run.interrupts, after=source_run.last_message_id)
         await put(asked.events)
         return Ended(Finished(interrupts=asked.interrupts, usage=source_run.usage, waits=asked.waits))
 

@@ -22,7 +22,7 @@ from middle_core.eventlog.base import EventLog, Existing, NewRun, NewThread, Run
 from middle_core.eventlog.cursor import check_cursor, parse_cursor
 from middle_core.eventlog.follow import follow
 from middle_core.eventlog.interrupts import CLAIMABLE, Interrupt
-from middle_core.events import ClientThreadId, Custom, Event, EventType, Record, RunId, ThreadId
+from middle_core.events import ClientThreadId, Custom, Event, EventType, Record, RunId, ThreadId, custom
 from middle_core.runs.agui_source import AguiSource
 from middle_core.runs.cards import interrupt, legacy, offers_cards, weave
 from middle_core.runs.desk import answered_ids, to_go_on
@@ -217,13 +217,14 @@ class RunService:
         cards = offers_cards(body)
         active = await self._log.active_run(thread.thread_id)
         if active is None:
+            # Before the thread itself: of a run that comes in between, a page must not think that it has seen it.
+            last = await self._log.last_run(thread.thread_id)
             view = await source.view(thread.thread_id)
             rows = await self._log.interrupts.of_thread(thread.thread_id)
             open_ids = {str(one["id"]) for one in view.interrupts}
             if not to_go_on(rows, open_ids):
-                last = await self._log.last_run(thread.thread_id)
                 run_id = last.client_run_id if last is not None else f"connect-{thread_id}"
-                before = _snapshot(thread_id, run_id, weave(view.messages, rows, cards=cards), await source.state(thread.thread_id))
+                before = _snapshot(thread_id, run_id, weave(view.messages, rows, cards=cards), await source.state(thread.thread_id), last)
                 waiting = [row for row in rows if row.pending and not row.late and row.interrupt_id in open_ids]
                 asked = [interrupt(row) for row in waiting if not (cards and row.kind == "approval")]
                 old = source.rules.legacy_interrupts
@@ -356,8 +357,11 @@ class Connection:
     end: Sequence[Event]
 
 
-def _snapshot(thread_id: str, run_id: str, messages: Sequence[Event], state: Event | None = None) -> list[Event]:
+def _snapshot(thread_id: str, run_id: str, messages: Sequence[Event], state: Event | None = None, last: Run | None = None) -> list[Event]:
+    """last: the run that left the thread like this. Its clients' `runId` does not name it: an answer reuses the question's."""
     events: list[Event] = [{"type": EventType.RUN_STARTED.value, "threadId": thread_id, "runId": run_id}]
+    if last is not None:
+        events.append(custom(Custom.RUN, runId=last.run_id, threadId=thread_id, agent=last.agent, attempt=last.attempt))
     if state:
         events.append({"type": EventType.STATE_SNAPSHOT.value, "snapshot": state})
     events.append({"type": EventType.MESSAGES_SNAPSHOT.value, "messages": list(messages)})
