@@ -56,6 +56,14 @@ async def emit_chunk(kind: str, data: Any, *, config: RunnableConfig | None = No
     await adispatch_custom_event(Custom.CHUNK.value, {"type": kind, "data": data}, config=config)
 
 
+async def refuse(reason: str, *, config: RunnableConfig | None = None) -> None:
+    """Say that this turn declines what it was asked: CUSTOM `middle_core.refused`. reason: for the person.
+
+    It does not end the graph: the node routes to where nothing more is done.
+    """
+    await adispatch_custom_event(Custom.REFUSED.value, {"reason": reason}, config=config)
+
+
 async def progress(
     label: str, fraction: float | None = None, *, tool_call_id: str | None = None, config: RunnableConfig | None = None
 ) -> None:

@@ -126,7 +126,8 @@ def resolved(row: Interrupt) -> Event:
     """CUSTOM `middle_core.interrupt_resolved`: where the row stands now."""
     text = str((row.outcome or {}).get("text") or WORDS[row.status])
     value = {"interruptId": row.interrupt_id, "toolCallId": row.tool_call_id, "status": row.status.value, "message": text}
-    return custom(Custom.INTERRUPT_RESOLVED, **value, **_edits(row))
+    times = {"askedAt": row.created_at, "answeredAt": row.answered_at, "answerRunId": row.answer_run_id}
+    return custom(Custom.INTERRUPT_RESOLVED, **value, **times, **_edits(row))
 
 
 def verdict(row: Interrupt) -> dict[str, Any]:

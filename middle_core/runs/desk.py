@@ -18,8 +18,9 @@ from middle_core.auth.principal import Principal
 from middle_core.errors import InterruptUnknown, InvalidRequest
 from middle_core.eventlog.base import Claim
 from middle_core.eventlog.interrupts import CLAIMABLE, Answer, Interrupt, InterruptLog, InterruptStatus
-from middle_core.events import Event, EventType
+from middle_core.events import Custom, Event, EventType, custom
 from middle_core.runs import cards, questions
+from middle_core.runs.end import refused
 from middle_core.runs.turn import Resume, ThreadView, Turn
 
 S = InterruptStatus
@@ -36,7 +37,8 @@ BEGUN: Final = {S.EXECUTING: S.INDETERMINATE}
 class Taken:
     """What became of a request's answers. turn: what the graph is given. events: what the client is told of it first.
 
-    over: there is nothing for the graph to do; `late` are the rows that the request meant and that were decided before.
+    over: there is nothing for the graph to do; `late` are the rows that the request meant and that were decided before, or
+    whose time and whose graph were over.
     """
 
     turn: Turn
@@ -109,7 +111,7 @@ class Desk:
             answered = await self._log.answer(self._claim, _answer(rows[one.interrupt_id], one, principal, speaks=speaks))
             row = rows[one.interrupt_id] = answered.interrupt
             events += self._tell(row, anew=one.channel != "client_tool")
-            if not answered.taken and row.status is not S.EXPIRED:
+            if not answered.taken and (row.status is not S.EXPIRED or row.interrupt_id not in open_ids):
                 late.append(row)
             elif row.status is not S.WITHDRAWN and row.interrupt_id in open_ids:
                 cancelled = one.cancelled and row.kind != "approval"
@@ -146,6 +148,7 @@ class Desk:
             {"type": EventType.TEXT_MESSAGE_START.value, **message, "role": "assistant"},
             {"type": EventType.TEXT_MESSAGE_CONTENT.value, **message, "delta": words},
             {"type": EventType.TEXT_MESSAGE_END.value, **message},
+            refused("server", words),
         ]
 
     # The end -----------------------------------------------------------------------------------------
@@ -168,6 +171,9 @@ class Desk:
             if row.interrupt_id not in known:
                 events += cards.card_call(row)
         interrupts = [cards.interrupt(one) for one in open_ if one not in by_card]
+        untold = open_ if self._legacy else by_card
+        if untold:  # for clients of other doors: the end of this run says nothing of them
+            events.append(custom(Custom.WAITING, interrupts=[cards.interrupt(one) for one in untold]))
         if self._legacy:
             return Asked([*events, *map(cards.legacy, interrupts)], (), bool(open_))
         return Asked(events, interrupts, bool(open_))

@@ -74,6 +74,11 @@ def opening(
     return [started, custom(Custom.RUN, runId=our_run_id, threadId=thread_id, agent=agent, attempt=attempt)]
 
 
+def refused(by: str, reason: str) -> Event:
+    """CUSTOM `middle_core.refused`: the turn declines what it was asked. by: node | model | server. reason: for people."""
+    return custom(Custom.REFUSED, by=by, reason=words(reason))
+
+
 def terminal(end: End, *, thread_id: ClientThreadId, run_id: ClientRunId, max_event_bytes: int) -> list[Event]:
     """The records that end a run; the last one is its one terminal event.
 

@@ -220,6 +220,7 @@ class Engine:
         await appender.put([custom(Custom.TURN, messages=list(taken.turn.messages))])
         await put(taken.events)
         if taken.over:
+            await put([custom(Custom.TOPOLOGY, **source.topology())])
             await put(await desk.notice(taken, view))
             asked = await desk.ask(view.interrupts)
             await put(asked.events)

@@ -26,6 +26,7 @@ from middle_core.emit import Emitted
 from middle_core.events import Custom, Event, EventType, custom
 from middle_core.runs.chunks import Chunks, Show
 from middle_core.runs.content import tool_text
+from middle_core.runs.end import refused
 from middle_core.runs.history import Shown
 from middle_core.runs.ids import Ids
 from middle_core.runs.mailbox import Mailbox
@@ -67,6 +68,7 @@ class Tap(StreamMessagesHandler):
             Emitted.STATE.value: lambda data, _: show_state(data),
             Custom.CHUNK.value: lambda data, _: [custom(Custom.CHUNK, **data)],
             Custom.PROGRESS.value: lambda data, _: [custom(Custom.PROGRESS, **data)],
+            Custom.REFUSED.value: lambda data, _: [refused("node", str(data["reason"]))],
         }
 
     def say(self, events: Iterable[Event]) -> None:
