@@ -6,9 +6,10 @@ A measured figure goes into the test's own report (`Figures`), so it survives se
 
 from __future__ import annotations
 
+import asyncio
 import statistics
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,6 +21,7 @@ import httpx
 from middle_core.agents.registry import AgentDeps
 from tests.e2e.parts import BUILD, Part, next_start
 from tests.fakes.graphs import Graph, chat
+from tests.fakes.models import ScriptedModel, finish
 from tests.fakes.process import free_port
 from tests.fakes.relay import Relay
 from tests.fakes.stack import PATIENCE_S, Reader, Stack, run_input, user
@@ -68,6 +70,19 @@ class Figures:
 def ms(seconds: Sequence[float]) -> str:
     """Durations for people: the median and the longest."""
     return f"{statistics.median(seconds) * 1000:.1f} ms (longest {max(seconds) * 1000:.1f})"
+
+
+def paced(words: list[str], over_s: float) -> tuple[ScriptedModel, Callable[[], Awaitable[None]]]:
+    """A model that says the words one by one, and what makes it speak: so slowly that it takes `over_s` in all."""
+    gates = [asyncio.Event() for _ in words]
+    model = ScriptedModel(turns=[[*(item for pair in zip(gates, words, strict=True) for item in pair), finish()]])
+
+    async def speak() -> None:
+        for gate in gates:
+            gate.set()
+            await asyncio.sleep(over_s / len(gates))
+
+    return model, speak
 
 
 # --- Next ------------------------------------------------------------------------------------------------------------

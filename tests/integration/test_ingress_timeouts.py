@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ from tests.fakes.relay import Relay
 from tests.fakes.stack import Stack, run_input, stack, user
 from tests.fakes.until import until
 from tests.integration.hops import envoy
-from tests.integration.lab import CUT, Figures, Stopwatch, port_of, via
+from tests.integration.lab import CUT, Figures, Stopwatch, paced, port_of, via
 from tests.integration.trickle import Trickle
 
 IDLE_S = 1.0
@@ -99,19 +98,6 @@ async def follow_through(server: Stack, run_id: str, cursor: str | None) -> tupl
             cursor = reader.last_id or cursor
             if events and events[-1]["type"] in {"RUN_FINISHED", "RUN_ERROR"}:
                 return events, cuts, torn
-
-
-def paced(words: list[str], over_s: float) -> tuple[ScriptedModel, Callable[[], Awaitable[None]]]:
-    """A model that says the words one by one, and what makes it speak: so slowly that it takes `over_s` in all."""
-    gates = [asyncio.Event() for _ in words]
-    model = ScriptedModel(turns=[[*(item for pair in zip(gates, words, strict=True) for item in pair), finish()]])
-
-    async def speak() -> None:
-        for gate in gates:
-            gate.set()
-            await asyncio.sleep(over_s / len(gates))
-
-    return model, speak
 
 
 async def test_a_total_timeout_is_healed_by_the_last_id(tmp_path: Path, figures: Figures) -> None:

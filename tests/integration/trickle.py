@@ -17,6 +17,8 @@ class Trickle:
         self._pieces = pieces
         self._pause_s = pause_s
         self._tasks: set[asyncio.Task[None]] = set()
+        self.connections = 0
+        """How many there have been."""
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
@@ -33,6 +35,7 @@ class Trickle:
         task = asyncio.current_task()
         assert task is not None
         self._tasks.add(task)
+        self.connections += 1
         from_server, to_server = await asyncio.open_connection("127.0.0.1", self._target)
         try:
             async with asyncio.TaskGroup() as group:
