@@ -1,4 +1,4 @@
-"""The command line: serve, dev, token, demo-backend.
+"""The command line: serve, dev, token, demo-backend, probe.
 
 The only module that knows the demo. It reads the settings once and hands them on; everything it starts, it ends.
 """
@@ -10,6 +10,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated, Any
 
 import httpx
@@ -26,7 +27,8 @@ from middle_core.demo import backend_core
 from middle_core.demo.issuer import PEOPLE, DevIssuer
 from middle_core.demo.stack import DevStack
 from middle_core.errors import NotFound
-from middle_core.settings import Settings
+from middle_core.probe import DEEP_S, SILENCES_S, command
+from middle_core.settings import ProbeSettings, Settings
 
 cli = typer.Typer(no_args_is_help=True, add_completion=False, help="A durable middle tier for CopilotKit chats on LangGraph agents.")
 
@@ -194,6 +196,42 @@ def token(
     with settings_or_exit() as settings:
         issuer = DevIssuer.open(settings.data_dir)
         typer.echo(issuer.token(sub, [role for role in roles.split(",") if role], ttl))
+
+
+@cli.command("probe")
+def probe_hops(  # noqa: PLR0917 - options, all of them named
+    urls: Annotated[
+        list[str] | None, typer.Argument(help="Addresses of middle-core or of its Next site, from the inside to the outside.")
+    ] = None,
+    token_file: Annotated[Path | None, typer.Option(help="A file with a JWT. Or set MIDDLE_CORE_PROBE_TOKEN.")] = None,
+    key_file: Annotated[Path | None, typer.Option(help="A file with the server's diag key. Or set MIDDLE_CORE_DIAG_KEY.")] = None,
+    ca_file: Annotated[Path | None, typer.Option(help="Certificates of your own authority, PEM.")] = None,
+    deep: Annotated[bool, typer.Option("--deep", help="Longer silences, up to 310 s.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="No silences.")] = False,
+    silence: Annotated[
+        list[float] | None, typer.Option(help="Seconds; instead of the usual silences. Repeat it.", min=0.1, max=600)
+    ] = None,
+    events: Annotated[int, typer.Option(help="Events of a stream that is judged.", min=5, max=1000)] = 20,
+    gap_ms: Annotated[int, typer.Option(help="Between two of them.", min=20, max=10_000)] = 100,
+    timeout: Annotated[float | None, typer.Option(help="Seconds that all may take.", min=1)] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="For programs: see docs/probe.md.")] = False,
+) -> None:
+    """Tell for each hop whether streams arrive as they are sent. Status: 0 good, 1 a verdict is bad, 2 could not probe."""
+    env = ProbeSettings()
+    status = command.run(
+        targets=[(url, "diag") for url in urls or []],
+        token_file=token_file,
+        key_file=key_file,
+        ca_file=ca_file,
+        token=env.probe_token.get_secret_value(),
+        diag_key=env.diag_key.get_secret_value(),
+        silences_s=silence or (() if quick else (*SILENCES_S, *DEEP_S) if deep else SILENCES_S),
+        events=events,
+        gap_ms=gap_ms,
+        timeout_s=timeout,
+        as_json=as_json,
+    )
+    raise typer.Exit(status)
 
 
 @cli.command()

@@ -17,7 +17,7 @@ DEFAULT_AGENTS = "knowledge_copilot=middle_core.agents.knowledge_copilot.graph:b
 AGENT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 """What stands in a path without quoting."""
 DIAG_KEY_CHARS = 16
-DOORS = frozenset({"connect", "info", "runs", "stop"})
+DOORS = frozenset({"connect", "info", "resume", "runs", "stop"})
 
 
 class Settings(BaseSettings):
@@ -97,6 +97,16 @@ class Settings(BaseSettings):
     def resolved_database_url(self) -> str:
         """`database_url`, or the default file in the data folder."""
         return self.database_url or f"sqlite:///{self.data_dir / 'middle-core.db'}"
+
+
+class ProbeSettings(BaseSettings):
+    """What `probe` reads: secrets only. It runs where no server is configured, so it asks for nothing else."""
+
+    model_config = SettingsConfigDict(env_prefix="MIDDLE_CORE_", frozen=True, extra="ignore")
+
+    probe_token: SecretStr = SecretStr("")
+    """A JWT."""
+    diag_key: SecretStr = SecretStr("")
 
 
 def parse_agents(text: str) -> dict[str, str]:

@@ -25,7 +25,7 @@ from fastapi.responses import JSONResponse
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from middle_core.errors import Draining, InvalidRequest, NotFound, RateLimited, Unauthorized
+from middle_core.errors import Draining, InvalidRequest, NotFound, RateLimited, RunIdConflict, Unauthorized
 from middle_core.transports.caller import Caller
 from middle_core.transports.streams import HEADERS, HEARTBEAT, HELLO
 from middle_core.transports.wire import agui
@@ -81,7 +81,7 @@ class Diag:
     def __init__(self, *, heartbeat_s: float, draining: Callable[[], bool]) -> None:
         self.heartbeat_ms = round(heartbeat_s * 1000)
         self.draining = draining
-        self._runs: OrderedDict[str, DiagRun] = OrderedDict()
+        self._runs: OrderedDict[tuple[str, str], DiagRun] = OrderedDict()
         self._open = 0
         self._epoch = time.time() - time.monotonic()
 
@@ -92,7 +92,7 @@ class Diag:
     @contextmanager
     def opened(self, run: DiagRun) -> Iterator[None]:
         """Count the stream as open, and remember it beyond its end."""
-        self._runs[run.run_id] = run
+        self._runs[run.owner, run.run_id] = run
         while len(self._runs) > MAX_RUNS:
             self._runs.popitem(last=False)
         self._open += 1
@@ -102,17 +102,19 @@ class Diag:
             self._open -= 1
             run.ended_at = self.now_ms()
 
-    def admit(self) -> None:
-        """Raises Draining, or RateLimited where enough streams are open."""
+    def admit(self, owner: str, run_id: str) -> None:
+        """Raises Draining, RunIdConflict, or RateLimited where enough streams are open."""
         if self.draining():
             raise Draining(retry_after=5)
         if self._open >= MAX_STREAMS:
             raise RateLimited(f"{MAX_STREAMS} diagnostic streams are open here. Try again when some have ended.", retry_after=5)
+        if (owner, run_id) in self._runs:
+            raise RunIdConflict("This run_id was used. Use a fresh one for each stream, or none.")
 
     def find(self, owner: str, run_id: str) -> DiagRun:
         """Raises NotFound, also for one that somebody else started."""
-        run = self._runs.get(run_id)
-        if run is None or run.owner != owner:
+        run = self._runs.get((owner, run_id))
+        if run is None:
             raise NotFound("There is no such diagnostic stream, it is not yours, or another replica sent it.")
         return run
 
@@ -222,12 +224,15 @@ def router(diag: Diag, caller: Caller, *, key: str = "") -> APIRouter:
     Who = Annotated[Asker, Depends(asker)]  # noqa: N806 - a type
 
     @routes.get("/stream")
-    async def get_stream(
+    async def get_stream(  # noqa: PLR0917 - FastAPI passes them by name
         who: Who,
         n: Annotated[int, Query(ge=1, le=MAX_EVENTS, description="How many events.")] = 20,
         gap_ms: Annotated[int, Query(ge=0, le=MAX_WAIT_MS, description="Between two events.")] = 100,
         hb_ms: Annotated[int | None, Query(ge=0, le=MAX_WAIT_MS, description="Between heartbeats; 0: none; default: the server's.")] = None,
         delay_ms: Annotated[int, Query(ge=0, le=MAX_WAIT_MS, description="Before the headers.")] = 0,
+        run_id: Annotated[
+            str | None, Query(pattern=r"^[A-Za-z0-9-]{8,64}$", description="Its id, for a client that may never see ours.")
+        ] = None,
     ) -> DiagStream:
         """Timed events."""
         hb_ms = diag.heartbeat_ms if hb_ms is None else hb_ms
@@ -236,8 +241,8 @@ def router(diag: Diag, caller: Caller, *, key: str = "") -> APIRouter:
         plan = Plan(n, gap_ms, hb_ms, delay_ms)
         if plan.total_s > MAX_TOTAL_S:
             raise InvalidRequest(f"The stream would take {plan.total_s:.0f} s; {MAX_TOTAL_S:.0f} s is the most. Ask for less.")
-        diag.admit()
-        run = DiagRun(f"diag-{uuid_utils.uuid7()}", who.owner, diag.now_ms())
+        run = DiagRun(run_id or f"diag-{uuid_utils.uuid7()}", who.owner, diag.now_ms())
+        diag.admit(run.owner, run.run_id)
         return DiagStream(diag, run, plan, who.until)
 
     @routes.get("/runs/{run_id}")

@@ -1,0 +1,233 @@
+"""One hop in front of middle-core's `/diag`: streams are judged, silences climbed, and leaving is timed on the far side.
+
+Finds `/diag` below the address itself or below `/api` (the Next site). Everything is bounded by the options.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import time
+import uuid
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, Final, Literal
+
+import httpx
+
+from middle_core.probe import cuts, words
+from middle_core.probe.headers import check_headers
+from middle_core.probe.options import Options, Target
+from middle_core.probe.report import Cancel, Cut, Heartbeats, Hop, Silence, Stream
+from middle_core.probe.verdict import Timed, judge
+from middle_core.probe.wire import Taken, Unprobed, take
+
+ENCODINGS: Final = ("identity", "gzip, br")
+PREFIXES: Final = ("", "/api")
+SLACK_S: Final = 10.0
+POLL_S: Final = 0.05
+TALK_S: Final = 1.0
+"""How often a talking rung of the ladder says something."""
+REATTACH: Final = b"middle_core.reattach"
+LEAVE_S: Final = 20.0
+"""How long a stream that is left would have gone on."""
+
+
+class DiagHop:
+    """The probe of one address."""
+
+    def __init__(self, client: httpx.AsyncClient, target: Target, options: Options) -> None:
+        self._client = client
+        self._options = options
+        self._url = target.url.rstrip("/")
+        self._base = self._url
+        self._headers = auth(options, diag=True)
+        self._heartbeat_s = 10.0
+
+    async def probe(self) -> Hop:
+        """All of it. Raises Unprobed where nothing could be learnt."""
+        first = await self._find()
+        streams = await gather(*(self._stream(encoding) for encoding in ENCODINGS))
+        silences, cancels = await gather(gather(*self._ladder()), gather(*self._cancels()))
+        beats = next(((one, taken) for one, taken in silences if one.kind == "heartbeats"), None)
+        heartbeats = self._heartbeats(*beats) if beats is not None else None
+        seen = heartbeats.interval_ms / 1000 if heartbeats is not None and heartbeats.interval_ms else self._heartbeat_s
+        found = cuts.find_cuts([one for one, _ in silences], heartbeat_s=seen)
+        return Hop(
+            url=self._url,
+            door="diag",
+            http_version=first.http_version,
+            streams=[one for one, _ in streams],
+            heartbeats=heartbeats,
+            silences=[one for one, _ in silences],
+            cuts=await self._named(found),
+            cancels=words.weigh(cancels),
+            headers=check_headers(streams[0][1].headers),
+        )
+
+    async def _find(self) -> Taken:
+        for prefix in PREFIXES:
+            self._base = self._url + prefix
+            taken = await self._ask({"n": 1, "hb_ms": 0})
+            if taken.status not in {404, 405}:
+                break
+        if not taken.streaming or not taken.frames:
+            raise Unprobed(*words.refusal(taken, diag=True))
+        return taken
+
+    async def _ask(
+        self,
+        query: Mapping[str, int | str],
+        *,
+        encoding: str = "identity",
+        quiet_s: float = SLACK_S,
+        total_s: float = SLACK_S,
+        until: Callable[[Taken], bool] = lambda _: False,
+    ) -> Taken:
+        asked = "&".join(f"{name}={value}" for name, value in query.items())
+        return await take(
+            self._client,
+            "GET",
+            f"{self._base}/diag/stream?{asked}",
+            headers={**self._headers, "accept": "text/event-stream", "accept-encoding": encoding},
+            quiet_s=quiet_s,
+            total_s=total_s,
+            until=until,
+        )
+
+    async def _stream(self, encoding: str) -> tuple[Stream, Taken]:
+        n, gap = self._options.events, self._options.gap_ms
+        planned = n * gap / 1000
+        query = {"n": n, "gap_ms": gap, "hb_ms": 0}
+        taken = await self._ask(query, encoding=encoding, quiet_s=planned + SLACK_S, total_s=planned + 2 * SLACK_S)
+        if not taken.streaming:
+            raise Unprobed(*words.refusal(taken, diag=True))
+        events = [(at, event) for at, frame in taken.frames if (event := diag_event(frame.data)) is not None]
+        timed = [Timed(event["sent_at"] - event["received_at"], at) for at, event in events]
+        judged = judge(timed, round_trip=taken.connect_ms)
+        stream = Stream(
+            accept_encoding=encoding,
+            content_encoding=taken.headers.get("content-encoding"),
+            verdict=judged.verdict,
+            burst=judged.burst,
+            late_ms=round(judged.late, 1),
+            held_ms=round(judged.held, 1),
+            headers_ms=taken.headers_ms,
+            first_byte_ms=taken.reads[0][0] if taken.reads else None,
+            took_ms=taken.end_ms,
+            wire_reads=len(taken.reads),
+            wire_bytes=sum(size for _, size in taken.reads),
+            sent_ms=[round(one.sent, 1) for one in timed],
+            arrived_ms=[round(one.arrived, 1) for one in timed],
+            words=taken.undecodable or words.meaning(judged, taken.headers),
+        )
+        return stream, taken
+
+    def _ladder(self) -> list[Coroutine[Any, Any, tuple[Silence, Taken]]]:
+        if not self._options.silences_s:
+            return []
+        top = max(self._options.silences_s)
+        return [
+            *(self._rung("silent", seconds, {"n": 2, "gap_ms": ms(seconds), "hb_ms": 0}) for seconds in sorted(self._options.silences_s)),
+            self._rung("talking", top, {"n": math.ceil(top / TALK_S) + 1, "gap_ms": ms(TALK_S), "hb_ms": 0}),
+            self._rung("heartbeats", top, {"n": 2, "gap_ms": ms(top)}),
+        ]
+
+    async def _rung(self, kind: Literal["silent", "talking", "heartbeats"], seconds: float, query: dict[str, int]) -> tuple[Silence, Taken]:
+        taken = await self._ask(query, quiet_s=seconds + SLACK_S, total_s=seconds + 2 * SLACK_S)
+        if any(REATTACH in frame.data for _, frame in taken.frames):
+            raise Unprobed("restarting", "The server ended the stream itself: it is restarting, or the token came to its end. Probe again.")
+        survived = sum(diag_event(frame.data) is not None for _, frame in taken.frames) == query["n"]
+        if survived:
+            return Silence(kind=kind, asked_s=seconds, survived=True), taken
+        how = taken.end if taken.streaming or not taken.status else f"status {taken.status}"
+        cut = Silence(
+            kind=kind,
+            asked_s=seconds,
+            survived=False,
+            cut_after_s=round(taken.end_ms / 1000, 2),
+            quiet_s=round((taken.end_ms - taken.last_ms) / 1000, 2),
+            how=how,
+        )
+        return cut, taken
+
+    def _heartbeats(self, silence: Silence, taken: Taken) -> Heartbeats:
+        first = taken.frames[0][0] if taken.frames else 0.0
+        return cuts.judge_heartbeats([first, *(at for at in taken.comments if at > first)], silence, told_s=self._heartbeat_s)
+
+    async def _named(self, found: list[Cut]) -> list[Cut]:
+        """Ask again, silent before the headers: then the hop answers itself, and says who it is. The soonest limit is met."""
+        if not found:
+            return []
+        cut, *others = sorted(found, key=lambda one: one.after_s)
+        patience = cut.after_s + SLACK_S
+        taken = await self._ask({"n": 1, "hb_ms": 0, "delay_ms": ms(cut.after_s + SLACK_S / 2)}, quiet_s=patience, total_s=patience)
+        if taken.streaming or not taken.status:
+            return [cut, *others]
+        return [cuts.name_cutter(cut, taken.status, words.clean(taken.body, self._options.secrets())), *others]
+
+    def _cancels(self) -> list[Coroutine[Any, Any, Cancel]]:
+        if not self._options.cancel:
+            return []
+        return [
+            self._cancel("talking", {"n": round(LEAVE_S * 10), "gap_ms": 100, "hb_ms": 0}),
+            self._cancel("silent", {"n": 2, "gap_ms": ms(LEAVE_S), "hb_ms": 0}),
+        ]
+
+    async def _cancel(self, kind: Literal["talking", "silent"], query: dict[str, int]) -> Cancel:
+        """Leave the stream, then ask the far side when it noticed. Our clock times it; theirs only says how long ago it was."""
+        run_id = f"probe-{uuid.uuid4()}"
+        wanted = 3 if kind == "talking" else 1
+        await self._ask({**query, "run_id": run_id}, quiet_s=5.0, total_s=5.0, until=lambda taken: len(taken.frames) >= wanted)
+        left = time.perf_counter()
+        known = False
+        while time.perf_counter() - left < self._options.cancel_s:
+            told = await self._run(run_id)
+            answered = time.perf_counter()
+            known = known or told is not None
+            if told is not None and told["task_cancelled_at"] is not None:
+                ago_ms = told["now"] - told["task_cancelled_at"]
+                return words.cancelled(kind, max(0.0, (answered - left) * 1000 - ago_ms))
+            await asyncio.sleep(POLL_S)
+        return words.not_cancelled(kind, self._options.cancel_s, known=known)
+
+    async def _run(self, run_id: str) -> dict[str, Any] | None:
+        try:
+            response = await self._client.get(f"{self._base}/diag/runs/{run_id}", headers=self._headers, timeout=5.0)
+        except httpx.TransportError:
+            return None
+        if response.status_code != 200:
+            return None
+        told: dict[str, Any] = response.json()
+        return told
+
+
+def auth(options: Options, *, diag: bool) -> dict[str, str]:
+    """The headers that name the caller. The diag key goes to `/diag` only, and instead of a token."""
+    if diag and options.diag_key:
+        return {"x-diag-key": options.diag_key}
+    return {"authorization": f"Bearer {options.token}"} if options.token else {}
+
+
+def diag_event(data: bytes) -> Mapping[str, Any] | None:
+    """A timed event, or None for anything else."""
+    try:
+        event = json.loads(data)
+    except ValueError:
+        return None
+    return event if isinstance(event, dict) and event.get("type") == "diag" else None
+
+
+def ms(seconds: float) -> int:
+    """As `/diag` takes times."""
+    return round(seconds * 1000)
+
+
+async def gather(*work: Coroutine[Any, Any, Any]) -> list[Any]:
+    """All of it side by side; the first failure cancels the rest and is raised."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(one) for one in work]
+    except ExceptionGroup as failures:
+        raise failures.exceptions[0] from None
+    return [task.result() for task in tasks]
