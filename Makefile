@@ -52,6 +52,7 @@ lint: setup
 	$(PY) -m ruff check .
 	.venv/bin/lint-imports
 	$(PY) -m mypy
+	$(PY) -m infra.checks
 	npm run --silent typecheck
 	npm run --silent lint
 

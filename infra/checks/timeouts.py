@@ -1,0 +1,146 @@
+"""The times that hang together on the way from the browser to the model, and the order in which they must stand.
+
+Each number is read where it stands: the Bicep, the program's settings, the page's configuration. `table` is what docs/deployment.md shows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from infra.checks.apps import ROOT, app_of, env_of, settings_of
+from infra.checks.bicep import Finding
+from infra.checks.plan import Plan
+
+INGRESS_IDLE_S: Final = 240.0
+"""Container Apps' own ingress cuts a request that carries nothing for so long; only premium ingress can be told otherwise."""
+INGRESS_GRACE_S: Final = 480.0
+"""The default of `ingressConfiguration.terminationGracePeriodSeconds` (Azure's API reference, 2025-07-01)."""
+EXIT_S: Final = 2.0
+"""Within this after its drain the process is gone, apart from `closing`: a test holds it to that."""
+
+REASONS: Final = {
+    "heartbeat": "Silence is never longer, so no hop takes a thinking model for a dead one. A lost one leaves time for the next.",
+    "page heartbeat": "The same towards the browser: the page's proxy makes its own, since a hop may swallow comments.",
+    "page silence": "More than two heartbeats without a byte: the stream is dead, whatever TCP says, and the proxy attaches again.",
+    "ingress idle": "The ingress cuts what is silent for so long, with a 504. It cannot be set without premium ingress.",
+    "drain": "Most answers end within it. The rest are told to attach again, and their runs end as lost.",
+    "closing": "uvicorn waits this long for connections that do not take their end.",
+    "service grace": "SIGKILL comes after it: more than drain, closing and the exit.",
+    "page grace": "The page's replicas hold no state. What they stream is attached again elsewhere.",
+    "ingress grace": "An ingress node outlives the replicas behind it, so that their last events still reach the browser.",
+    "readiness": "A draining replica gets no new requests from then on: within the drain, or they would meet a closed door.",
+    "lease": "A run whose replica has not extended its lease for so long may be taken over.",
+    "beat": "How often the lease is extended; one late beat must not lose a run.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Time:
+    """Seconds, and where they are written."""
+
+    seconds: float
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The sum of `less` (`factor` times) must stay below `more`."""
+
+    less: tuple[str, ...]
+    more: str
+    factor: int = 1
+
+
+ORDERS: Final = (
+    Order(("heartbeat",), "page silence", 2),
+    Order(("heartbeat",), "ingress idle", 2),
+    Order(("page heartbeat",), "ingress idle", 2),
+    Order(("page silence",), "ingress idle"),
+    Order(("readiness",), "drain"),
+    Order(("drain", "closing"), "service grace"),
+    Order(("service grace",), "ingress grace"),
+    Order(("page grace",), "ingress grace"),
+    Order(("beat",), "lease", 2),
+)
+
+
+def times(plan: Plan) -> dict[str, Time]:
+    """Every time by its name. Empty where no apps are deployed."""
+    api, web = app_of(plan, "api"), app_of(plan, "web")
+    if api is None or web is None:
+        return {}
+    template, page = api.body["properties"]["template"], web.body["properties"]["template"]
+    settings = settings_of(env_of(template["containers"][0]))
+    page_env = env_of(page["containers"][0])
+    [environment] = plan.of("Microsoft.App/managedEnvironments")
+    ingress = environment.body["properties"].get("ingressConfiguration") or {}
+    premium, platform = "`modules/environment.bicep`", "the platform's"
+    probes: list[dict[str, Any]] = template["containers"][0].get("probes", [])
+    readiness = next((probe for probe in probes if probe["type"] == "Readiness"), {})
+    return {
+        "heartbeat": Time(settings.heartbeat_s, "`MIDDLE_CORE_HEARTBEAT_S`"),
+        "page heartbeat": Time(_page(page_env, "FRONTEND_CORE_HEARTBEAT_S", "heartbeatMs"), "`FRONTEND_CORE_HEARTBEAT_S`"),
+        "page silence": Time(_page(page_env, "FRONTEND_CORE_SILENCE_S", "silenceMs"), "`FRONTEND_CORE_SILENCE_S`"),
+        "ingress idle": Time(
+            ingress.get("requestIdleTimeout", INGRESS_IDLE_S / 60) * 60, premium if "requestIdleTimeout" in ingress else platform
+        ),
+        "readiness": Time(readiness.get("periodSeconds", 10) * readiness.get("failureThreshold", 3), "`modules/api.bicep`, the probe"),
+        "drain": Time(settings.drain_s, "`MIDDLE_CORE_DRAIN_S`"),
+        "closing": Time(_closing_s() + EXIT_S, "`serve`, and 2 s for the exit"),
+        "service grace": Time(template.get("terminationGracePeriodSeconds", 30), "`modules/api.bicep`"),
+        "page grace": Time(page.get("terminationGracePeriodSeconds", 30), "`modules/web.bicep`"),
+        "ingress grace": Time(
+            ingress.get("terminationGracePeriodSeconds", INGRESS_GRACE_S),
+            premium if "terminationGracePeriodSeconds" in ingress else platform,
+        ),
+        "lease": Time(settings.lease_s, "`MIDDLE_CORE_LEASE_S`"),
+        "beat": Time(settings.beat_s, "`MIDDLE_CORE_BEAT_S`"),
+    }
+
+
+def check(plan: Plan) -> Iterator[Finding]:
+    """Times that stand in the wrong order."""
+    if not (known := times(plan)):
+        return
+    for order in ORDERS:
+        less, more = sum(known[name].seconds for name in order.less) * order.factor, known[order.more].seconds
+        # A beat may be exactly half of the lease: the settings say so, too.
+        if less > more or (less == more and order.more != "lease"):
+            left = f"{order.factor} x " * (order.factor > 1) + " + ".join(order.less)
+            sources = ", ".join(known[name].source for name in (*order.less, order.more))
+            yield Finding("timeouts", f"{left} is {less:g} s and must stay below {order.more}, {more:g} s ({sources}).")
+
+
+def table(plans: dict[str, Plan]) -> str:
+    """The table of docs/deployment.md: name, seconds for each plan, where it is written, why."""
+    columns = {name: times(plan) for name, plan in plans.items()}
+    first = next(iter(columns.values()))
+    lines = [
+        "| time | " + " | ".join(columns) + " | written in | reason |",
+        "|---|" + "---|" * (len(columns) + 2),
+    ]
+    for name in first:
+        seconds = " | ".join(f"{known[name].seconds:g} s" for known in columns.values())
+        sources = "; ".join(dict.fromkeys(known[name].source for known in columns.values()))
+        lines.append(f"| {name} | {seconds} | {sources} | {REASONS[name]} |")
+    return "\n".join(lines)
+
+
+def _page(env: dict[str, Any], name: str, default: str) -> float:
+    if name in env:
+        return float(env[name])
+    config = (ROOT / "frontend_core" / "config.ts").read_text(encoding="utf-8")
+    found = re.search(rf"{default}: ([\d_]+),", config)
+    if found is None:
+        raise LookupError(f"frontend_core/config.ts has no default {default}.")
+    return int(found[1]) / 1000
+
+
+def _closing_s() -> float:
+    found = re.search(r"timeout_graceful_shutdown=(\d+)", (ROOT / "middle_core" / "__main__.py").read_text(encoding="utf-8"))
+    if found is None:
+        raise LookupError("middle_core/__main__.py does not say timeout_graceful_shutdown.")
+    return float(found[1])

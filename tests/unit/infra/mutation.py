@@ -1,0 +1,25 @@
+"""A copy of the Bicep in which one thing is wrong."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from infra.checks.__main__ import INFRA
+
+
+def copy_of(folder: Path) -> Path:
+    """All Bicep files, as they are, in a folder of their own."""
+    for path in [*INFRA.rglob("*.bicep"), *INFRA.rglob("*.bicepparam")]:
+        target = folder / path.relative_to(INFRA)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, target)
+    return folder
+
+
+def change(folder: Path, file: str, old: str, new: str) -> None:
+    """Replace `old`, which must be there, once."""
+    path = folder / file
+    source = path.read_text(encoding="utf-8")
+    assert old in source, f"{file} no longer has {old!r}: mend this test"
+    path.write_text(source.replace(old, new, 1), encoding="utf-8")
