@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import statistics
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -72,7 +72,7 @@ def ms(seconds: Sequence[float]) -> str:
     return f"{statistics.median(seconds) * 1000:.1f} ms (longest {max(seconds) * 1000:.1f})"
 
 
-def paced(words: list[str], over_s: float) -> tuple[ScriptedModel, Callable[[], Awaitable[None]]]:
+def paced(words: list[str], over_s: float) -> tuple[ScriptedModel, Callable[[], Coroutine[Any, Any, None]]]:
     """A model that says the words one by one, and what makes it speak: so slowly that it takes `over_s` in all."""
     gates = [asyncio.Event() for _ in words]
     model = ScriptedModel(turns=[[*(item for pair in zip(gates, words, strict=True) for item in pair), finish()]])

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
+import httpx
 import pytest
 
 from tests.fakes.graphs import chat
@@ -69,7 +70,8 @@ async def test_the_bad_nginx_holds_the_whole_answer_back(tmp_path: Path, figures
             async with via(server, bad).say("hi") as reader:
                 arrived.append(time.monotonic())
                 await reader.response.aread()
-            return reader.response.headers.get("content-encoding", "") + reader.response.text
+            response: httpx.Response = reader.response
+            return response.headers.get("content-encoding", "") + response.text
 
         async with asyncio.TaskGroup() as group:
             answer = group.create_task(behind_it())
