@@ -1,10 +1,11 @@
-"""The command line: serve, dev, token, demo-backend, probe.
+"""The command line: serve, migrate, dev, token, demo-backend, probe.
 
 The only module that knows the demo. It reads the settings once and hands them on; everything it starts, it ends.
 """
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import signal
 import sys
@@ -21,7 +22,8 @@ from pydantic import ValidationError
 from starlette.types import Message, Receive, Scope, Send
 
 from middle_core import telemetry
-from middle_core.app import create_app
+from middle_core.app import REFUSALS, create_app
+from middle_core.app import migrate as migrate_database
 from middle_core.auth.verify import Verifier, build_verifier
 from middle_core.demo import backend_core
 from middle_core.demo.issuer import PEOPLE, DevIssuer
@@ -172,6 +174,17 @@ def serve(host: Host = "127.0.0.1", port: Annotated[int, typer.Option(help="The 
         server.run()
         if not server.started:
             raise typer.Exit(3)
+
+
+@cli.command()
+def migrate() -> None:
+    """Bring the database to this version's schema. Safe to repeat; a server does the same when it starts."""
+    with settings_or_exit() as settings:
+        try:
+            before, after = asyncio.run(migrate_database(settings))
+        except REFUSALS as error:
+            raise fail(str(error)) from None
+        typer.echo(f"schema version {before} -> {after}" if before != after else f"schema version {after}: nothing to do")
 
 
 @cli.command("demo-backend")

@@ -25,7 +25,7 @@ from middle_core.auth.verify import Verifier
 from middle_core.backend.client import BackendClient
 from middle_core.emit import progress
 from middle_core.eventlog.sqlite import SqliteEventLog
-from middle_core.eventlog.sqlite_file import DatabaseRefused
+from middle_core.eventlog.sqlite_file import DatabaseRefused, database_path, schema_version
 from middle_core.models.cerebras import Waiting
 from middle_core.models.factory import build_model, close_model
 from middle_core.runs.agui_source import AguiSource
@@ -35,7 +35,7 @@ from middle_core.runs.service import RunService
 from middle_core.runs.supervisor import Supervisor
 from middle_core.runs.turn import AgentRules
 from middle_core.settings import Settings
-from middle_core.transports import copilotkit, dev_token, diag, health, problems, threads
+from middle_core.transports import chat, copilotkit, dev_token, diag, graph_page, health, problems, threads
 from middle_core.transports.caller import Caller
 from middle_core.transports.correlation import CorrelationMiddleware
 from middle_core.transports.streams import StreamPolicy
@@ -106,6 +106,18 @@ async def open_parts(settings: Settings, specs: Mapping[str, Any]) -> AsyncItera
             await supervisor.drain(within_s=settings.drain_s)
 
 
+async def migrate(settings: Settings) -> tuple[int, int]:
+    """Bring the log's schema and LangGraph's tables to this version, as a start does: the versions before and after.
+
+    Raises one of `REFUSALS`, also where a server has the database open.
+    """
+    url = settings.resolved_database_url
+    path = database_path(url)
+    before = await asyncio.to_thread(schema_version, path)
+    async with SqliteEventLog.open(url) as log, open_saver(log):
+        return before, await asyncio.to_thread(schema_version, path)
+
+
 async def _say_waiting(waiting: Waiting) -> None:
     """Show the person that the model has no capacity now, instead of a silence."""
     await progress(f"Waiting for the model: it has no capacity, trying again in {waiting.seconds:.0f} s.")
@@ -142,8 +154,12 @@ def create_app(
                     max_body_bytes=settings.max_body_bytes,
                 )
             )
+            app.include_router(
+                chat.router(parts.service, caller, policy, default_agent=parts.default_agent, max_body_bytes=settings.max_body_bytes)
+            )
             timed = diag.Diag(heartbeat_s=settings.heartbeat_s, draining=lambda: parts.service.draining)
             app.include_router(diag.router(timed, caller, key=settings.diag_key.get_secret_value()))
+            app.include_router(graph_page.router(dev_sign_in=mint_dev_token is not None))
             if mint_dev_token is not None:
                 app.include_router(dev_token.router(mint_dev_token))
             # What was made until now lives as long as the process: keep it out of every later collection.

@@ -116,6 +116,24 @@ def migrate(connection: sqlite3.Connection, migrations: Sequence[Migration]) -> 
             raise
 
 
+def schema_version(path: Path) -> int:
+    """The version of the schema in the file; 0 where there is no file or no schema yet. Raises `DatabaseRefused`."""
+    if not path.exists():
+        return 0
+    connection = connect_reader(path)
+    try:
+        if not connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'schema_version'").fetchall():
+            return 0
+        [(version,)] = connection.execute("SELECT COALESCE(MAX(version), 0) FROM schema_version").fetchall()
+    except sqlite3.DatabaseError as error:
+        raise DatabaseRefused(
+            f"{path.name} cannot be read as a SQLite database: {error}. Restore a backup, or name another file."
+        ) from error
+    finally:
+        connection.close()
+    return int(version)
+
+
 def open_database(path: Path) -> tuple[FileLock, sqlite3.Connection, list[sqlite3.Connection]]:
     """Lock, make and migrate the file. On failure nothing stays open."""
     create_file(path)
