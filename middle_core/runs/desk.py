@@ -148,7 +148,7 @@ class Desk:
             {"type": EventType.TEXT_MESSAGE_START.value, **message, "role": "assistant"},
             {"type": EventType.TEXT_MESSAGE_CONTENT.value, **message, "delta": words},
             {"type": EventType.TEXT_MESSAGE_END.value, **message},
-            refused("server", words),
+            refused("server", " ".join(dict.fromkeys(cards.WORDS[row.status] for row in taken.late))),
         ]
 
     # The end -----------------------------------------------------------------------------------------

@@ -17,19 +17,21 @@ from ag_ui.core import RunAgentInput
 
 from middle_core.auth import access
 from middle_core.auth.principal import Principal
-from middle_core.errors import Draining, InvalidRequest, NotFound, ThreadBusy
-from middle_core.eventlog.base import EventLog, Existing, NewRun, NewThread, Run, Started, Thread
+from middle_core.errors import Draining, InterruptUnknown, InvalidRequest, NotFound, ThreadBusy
+from middle_core.eventlog.base import EventLog, Existing, NewRun, NewThread, Run, RunStatus, Started, Thread
 from middle_core.eventlog.cursor import check_cursor, parse_cursor
 from middle_core.eventlog.follow import follow
 from middle_core.eventlog.interrupts import CLAIMABLE, Interrupt
-from middle_core.events import ClientThreadId, Custom, Event, EventType, Record, RunId, ThreadId, custom
+from middle_core.events import ClientThreadId, Custom, Event, EventType, Record, RunId, ThreadId
 from middle_core.runs.agui_source import AguiSource
 from middle_core.runs.cards import interrupt, legacy, offers_cards, weave
+from middle_core.runs.connection import Connection, plain_end, snapshot
 from middle_core.runs.desk import answered_ids, to_go_on
 from middle_core.runs.engine import Job
 from middle_core.runs.gate import opening
 from middle_core.runs.partials import fold
 from middle_core.runs.request import StartRequest, own_request
+from middle_core.runs.successor import Successors
 from middle_core.runs.supervisor import Supervisor
 
 PAGE: Final = 1000
@@ -73,6 +75,7 @@ class RunService:
         self._heartbeat_s = heartbeat_s
         self._stop_wait_s = stop_wait_s
         self._disconnect_grace_s = disconnect_grace_s
+        self._successors = Successors(log, leaving=lambda: supervisor.draining)
 
     @property
     def agents(self) -> Collection[str]:
@@ -149,6 +152,7 @@ class RunService:
     def _begin(self, made: Started, principal: Principal, asked: StartRequest) -> None:
         grace_s = self._disconnect_grace_s if asked.on_disconnect == "cancel" else None
         self._supervisor.start(Job(made.run, made.claim, asked, principal), grace_s=grace_s)
+        self._successors.begun(made.run.thread_id)
 
     async def _wait_for_stop(self, principal: Principal, asked: StartRequest, deadline: float) -> Run | None:
         """Wait until the run that holds the thread has ended, if it is being stopped; else raise ThreadBusy.
@@ -188,20 +192,56 @@ class RunService:
             now = await self._log.get_run(run.run_id)
 
     # following -------------------------------------------------------------------------------------
-    async def attach(self, principal: Principal, run_id: str, cursor: str | None) -> tuple[Run, int]:
-        """The run and the place in it from which to follow. Raises NotFound, InvalidCursor."""
+    async def attach(self, principal: Principal, run_id: str, cursor: str | None, *, further: bool = False) -> tuple[Run, int]:
+        """The run and the place in it from which to follow. Raises NotFound, InvalidCursor.
+
+        further: the cursor may lie in another run of the thread, as a stream that goes on through a pause gives it; then it is that run.
+        """
         run = access.may_see(principal, await self._log.get_run(RunId(run_id)))
+        if further and (later := await self._log.get_run(RunId((cursor or "").rpartition(":")[0]))) and later.thread_id == run.thread_id:
+            run = later
         after = parse_cursor(cursor, run.run_id)
         check_cursor(after, last_seq=run.last_seq)
         self._refresh(principal, run)
         return run, after
 
-    async def follow(self, run: Run, *, after: int, tick_s: float | None = None) -> AsyncGenerator[Sequence[Record], None]:
-        """The run's records beyond `after`, in batches, until its end; an empty batch for each `tick_s` of silence."""
-        batches = follow(self._log, run.run_id, after=after, heartbeat_s=tick_s or self._heartbeat_s)
-        async with self._supervisor.following(run.run_id), aclosing(batches):
-            async for batch in batches:
-                yield batch
+    async def asked(self, principal: Principal, thread_id: ClientThreadId, interrupt_ids: Collection[str]) -> str:
+        """The agent of the thread that asked these. Raises NotFound (the thread), InterruptUnknown."""
+        thread = access.may_see(principal, await self._log.get_thread(principal.owner, thread_id))
+        known = {row.interrupt_id for row in await self._log.interrupts.of_thread(thread.thread_id)}
+        if not known.issuperset(interrupt_ids):
+            raise InterruptUnknown
+        return thread.agent
+
+    async def follow(
+        self, run_id: RunId, *, after: int, tick_s: float | None = None, hold: bool = False
+    ) -> AsyncGenerator[Sequence[Record], None]:
+        """The run's records beyond `after`, in batches, until its end; an empty batch for each `tick_s` of silence.
+
+        hold: a run that stopped at a question is not the end. What decides the question goes on, with that run's records.
+        """
+        tick_s = tick_s or self._heartbeat_s
+        following: RunId | None = run_id
+        while following is not None:
+            batches = follow(self._log, following, after=after, heartbeat_s=tick_s)
+            async with self._supervisor.following(following), aclosing(batches):
+                async for batch in batches:
+                    yield batch
+            run = await self._log.get_run(following) if hold else None
+            following, after = None, 0
+            if run is not None and run.status is RunStatus.INTERRUPTED:
+                async with aclosing(self._successors.wait(run, tick_s=tick_s)) as ticks:
+                    async for following in ticks:
+                        if following is None:
+                            yield []
+
+    def send_away(self, run_id: RunId) -> None:
+        """The caller ends its stream by itself and not because its client left: the client may come back."""
+        self._supervisor.send_away(run_id)
+
+    def released(self, run_id: RunId) -> None:
+        """The client that started or followed the run is gone, or has its answer."""
+        self._supervisor.released(run_id)
 
     async def connect(self, principal: Principal, thread_id: ClientThreadId, agent: str, body: RunAgentInput) -> Connection:
         """What a client that opens a thread has to see: the thread as it is with its open questions, then the active run, live.
@@ -213,7 +253,7 @@ class RunService:
         if source is None:
             raise NotFound(f"There is no agent called {agent[:64]!r} here.")
         if thread is None:
-            return Connection(run=None, after=0, before=_snapshot(thread_id, f"connect-{thread_id}", []), end=_plain_end(thread_id))
+            return Connection(run=None, after=0, before=snapshot(thread_id, f"connect-{thread_id}", []), end=plain_end(thread_id))
         cards = offers_cards(body)
         active = await self._log.active_run(thread.thread_id)
         if active is None:
@@ -224,11 +264,11 @@ class RunService:
             open_ids = {str(one["id"]) for one in view.interrupts}
             if not to_go_on(rows, open_ids):
                 run_id = last.client_run_id if last is not None else f"connect-{thread_id}"
-                before = _snapshot(thread_id, run_id, weave(view.messages, rows, cards=cards), await source.state(thread.thread_id), last)
+                before = snapshot(thread_id, run_id, weave(view.messages, rows, cards=cards), await source.state(thread.thread_id), last)
                 waiting = [row for row in rows if row.pending and not row.late and row.interrupt_id in open_ids]
                 asked = [interrupt(row) for row in waiting if not (cards and row.kind == "approval")]
                 old = source.rules.legacy_interrupts
-                end = [*map(legacy, asked if old else ()), *_plain_end(thread_id, run_id, () if old else asked)]
+                end = [*map(legacy, asked if old else ()), *plain_end(thread_id, run_id, () if old else asked)]
                 return Connection(run=None, after=0, before=before, end=end)
             try:
                 active = await self.start(principal, thread.agent, own_request(body, intent="go_on"))
@@ -250,7 +290,7 @@ class RunService:
         messages = [message for message in view.messages[:end] if message["id"] not in made] + list(taken)
         rows = [row for row in await self._log.interrupts.of_thread(thread.thread_id) if row.run_id != run.run_id]
         messages = weave(messages, rows, cards=cards)
-        before = _snapshot(thread.client_thread_id, run.client_run_id, messages, await source.state(thread.thread_id))
+        before = snapshot(thread.client_thread_id, run.client_run_id, messages, await source.state(thread.thread_id))
         # The opening record is RUN_STARTED, which the synthetic one stands for.
         return Connection(run=run, after=1, before=before, end=[])
 
@@ -342,37 +382,6 @@ class RunService:
         working = self._supervisor.principal(run.run_id)
         if working is not None:
             access.refresh(working, principal)
-
-
-@dataclass(frozen=True, slots=True)
-class Connection:
-    """A legal stream for a client that opens a thread: `before`, then the run's records beyond `after`, or `end`.
-
-    `before` and `end` are synthetic: they have no cursor and are not stored.
-    """
-
-    run: Run | None
-    after: int
-    before: Sequence[Event]
-    end: Sequence[Event]
-
-
-def _snapshot(thread_id: str, run_id: str, messages: Sequence[Event], state: Event | None = None, last: Run | None = None) -> list[Event]:
-    """last: the run that left the thread like this. Its clients' `runId` does not name it: an answer reuses the question's."""
-    events: list[Event] = [{"type": EventType.RUN_STARTED.value, "threadId": thread_id, "runId": run_id}]
-    if last is not None:
-        events.append(custom(Custom.RUN, runId=last.run_id, threadId=thread_id, agent=last.agent, attempt=last.attempt))
-    if state:
-        events.append({"type": EventType.STATE_SNAPSHOT.value, "snapshot": state})
-    events.append({"type": EventType.MESSAGES_SNAPSHOT.value, "messages": list(messages)})
-    return events
-
-
-def _plain_end(thread_id: str, run_id: str | None = None, interrupts: Sequence[Event] = ()) -> list[Event]:
-    end: Event = {"type": EventType.RUN_FINISHED.value, "threadId": thread_id, "runId": run_id or f"connect-{thread_id}"}
-    if interrupts:
-        end["outcome"] = {"type": "interrupt", "interrupts": list(interrupts)}
-    return [end]
 
 
 def _parse_page(cursor: str | None) -> tuple[int, ThreadId] | None:

@@ -39,6 +39,8 @@ class Handle:
     grace_s: float | None = None
     """Seconds without a follower after which the run is stopped; None means never."""
     deadline: asyncio.TimerHandle | None = field(default=None)
+    sent_away: bool = False
+    """The server itself closed the last stream, so its client needs the time to come back."""
 
 
 class Supervisor:
@@ -123,20 +125,40 @@ class Supervisor:
             yield
             return
         handle.followers += 1
-        if handle.deadline is not None:
-            handle.deadline.cancel()
-            handle.deadline = None
+        handle.sent_away = False
+        self._disarm(handle)
         try:
             yield
         finally:
             handle.followers -= 1
-            if handle.followers == 0 and handle.grace_s is not None and run_id in self._handles:
-                loop = asyncio.get_running_loop()
-                handle.deadline = loop.call_later(handle.grace_s, self._abandoned, run_id)
+            self.released(run_id)
+
+    def released(self, run_id: RunId) -> None:
+        """A client is gone, whether or not it ever followed. If nobody else follows, the grace begins; not in a drain, which
+        gives the run its own time.
+        """
+        handle = self._handles.get(run_id)
+        if handle is None or handle.followers or handle.grace_s is None or self.draining:
+            return
+        self._disarm(handle)
+        grace_s = max(handle.grace_s, ATTACH_S) if handle.sent_away else handle.grace_s
+        handle.deadline = asyncio.get_running_loop().call_later(grace_s, self._abandoned, run_id)
+
+    def send_away(self, run_id: RunId) -> None:
+        """The stream that ends now is ended by the server: its client may come back, whatever the grace."""
+        if (handle := self._handles.get(run_id)) is not None:
+            handle.sent_away = True
+
+    def _disarm(self, handle: Handle) -> None:
+        if handle.deadline is not None:
+            handle.deadline.cancel()
+            handle.deadline = None
 
     def begin_drain(self) -> None:
-        """From now on no run starts, and every follower is woken to see it."""
+        """From now on no run starts, no run ends because its client left, and every follower is woken to see it."""
         self.draining = True
+        for handle in self._handles.values():
+            self._disarm(handle)
         self._log.wake()
 
     async def drain(self, *, within_s: float) -> None:
@@ -165,8 +187,8 @@ class Supervisor:
 
     def _forget(self, run_id: RunId, task: asyncio.Task[None]) -> None:
         handle = self._handles.pop(run_id, None)
-        if handle is not None and handle.deadline is not None:
-            handle.deadline.cancel()
+        if handle is not None:
+            self._disarm(handle)
         if not task.cancelled() and (error := task.exception()) is not None:
             # The end could not be written. The beat finds the run without a task and ends it.
             logger.error("a run's task failed", extra={"run_id": run_id}, exc_info=error)

@@ -29,6 +29,8 @@ HELLO: Final = comment("middle-core")
 HEARTBEAT: Final = comment("keep-alive")
 
 Encode = Callable[[Record], bytes]
+Goodbye = Callable[[str, int], bytes]
+"""What is said before a stream closes whose run goes on: the reason, and the milliseconds after which to attach again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +63,17 @@ async def follow(
     policy: StreamPolicy,
     before: Sequence[bytes] = (),
     encode: Encode = agui.frames,
+    goodbye: Goodbye = agui.reattach,
+    hold: bool = False,
     clock: Callable[[], float] = time.time,
 ) -> AsyncIterator[bytes]:
-    """The run's records as bytes until its end, the token's end, the planned age, or a drain; whichever comes first."""
+    """The run's records as bytes until its end, the token's end, the planned age, or a drain; whichever comes first.
+
+    hold: as `RunService.follow`. Records that have no bytes are silence.
+    """
     yield HELLO + b"".join(before)
-    opened = clock()
+    run_id = run.run_id
+    opened = spoke = clock()
     ends = [(principal.expires_at, "token_expired")]
     if policy.max_stream_s:
         ends.append((opened + policy.max_stream_s, "max_age"))
@@ -73,22 +81,25 @@ async def follow(
     while True:
         left = end_at - clock()
         if left <= 0:
-            yield agui.reattach(reason, retry_after_ms=0)
+            service.send_away(run_id)
+            yield goodbye(reason, 0)
             return
-        batches = service.follow(run, after=after, tick_s=min(policy.heartbeat_s, left))
+        batches = service.follow(run_id, after=after, tick_s=min(policy.heartbeat_s, left), hold=hold)
         async with aclosing(batches):
             async for batch in batches:
+                chunk = b"".join(map(encode, batch))
+                if batch:
+                    run_id, after = batch[-1].run_id, batch[-1].seq
                 over = bool(batch) and batch[-1].terminal
                 if service.draining and not over:
-                    yield b"".join(map(encode, batch)) + agui.reattach("drain", retry_after_ms=1000)
+                    service.send_away(run_id)
+                    yield chunk + goodbye("drain", 1000)
                     return
-                if batch:
-                    after = batch[-1].seq
-                    yield b"".join(map(encode, batch))
-                    if over:
-                        return
-                else:
-                    yield HEARTBEAT
+                if chunk or not batch or clock() - spoke >= policy.heartbeat_s:
+                    yield chunk or HEARTBEAT
+                    spoke = clock()
+                if over and not hold:
+                    return
                 if end_at - clock() < policy.heartbeat_s:
                     break  # follow again with the shorter tick, so that the end is not late
             else:

@@ -93,7 +93,7 @@ async def test_a_stop_that_comes_while_the_end_is_being_written_loses_nothing(tm
         await at.service.stop(ALICE, ClientThreadId("t1"), None)
         at.log.go_on.set()
         async with asyncio.timeout(10):
-            types = [record.type async for batch in at.service.follow(run, after=0) for record in batch]
+            types = [record.type async for batch in at.service.follow(run.run_id, after=0) for record in batch]
         assert types[-1] == "RUN_FINISHED"
         ended = await at.log.get_run(run.run_id)
         assert ended is not None
@@ -106,7 +106,7 @@ async def test_a_page_that_opens_the_thread_then_sees_no_message_twice(tmp_path:
     async with parts(tmp_path, ScriptedModel(turns=[[speak, "all of it", finish()]])) as at:
         at.log.held = "TEXT_MESSAGE_START"
         run = await at.service.start(ALICE, "a", asked("hi"))
-        async with aclosing(at.service.follow(run, after=0)) as batches:
+        async with aclosing(at.service.follow(run.run_id, after=0)) as batches:
             async for batch in batches:
                 if any(record.event.get("name") == Custom.TURN for record in batch):
                     break
@@ -118,7 +118,7 @@ async def test_a_page_that_opens_the_thread_then_sees_no_message_twice(tmp_path:
         at.log.go_on.set()
         [shown] = [event["messages"] for event in connection.before if event["type"] == "MESSAGES_SNAPSHOT"]
         async with asyncio.timeout(10):
-            rest = [record.event async for batch in at.service.follow(run, after=connection.after) for record in batch]
+            rest = [record.event async for batch in at.service.follow(run.run_id, after=connection.after) for record in batch]
         started = {event["messageId"] for event in rest if event["type"] == "TEXT_MESSAGE_START"}
         assert [message["content"] for message in shown] == ["hi"]
         assert len(started) == 1

@@ -1,0 +1,77 @@
+"""What comes after a paused run: the run of its thread by which what was asked is decided, through whichever door it came.
+
+Rows say so. That a run began here is a hint; one that began on another replica is seen within `LOOK_S`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from typing import Final
+
+from middle_core.eventlog.base import EventLog, Run
+from middle_core.events import RunId, ThreadId
+
+LOOK_S: Final = 0.5
+
+
+class Successors:
+    """Of one replica. Belongs to one event loop. leaving: whether who waits should look around now, because the process ends."""
+
+    def __init__(self, log: EventLog, *, leaving: Callable[[], bool]) -> None:
+        self._log = log
+        self._leaving = leaving
+        self._waiting: dict[ThreadId, set[asyncio.Event]] = {}
+
+    def begun(self, thread_id: ThreadId) -> None:
+        """A run of this thread has begun."""
+        for waiting in self._waiting.get(thread_id, ()):
+            waiting.set()
+
+    async def of(self, run: Run) -> RunId | None:
+        """The first later run that decided a question of the thread; the newest one where nothing is asked any more.
+
+        A run that could not answer (an unknown id) leaves what is asked as it is, and is not meant. Run ids are in the order of time.
+        """
+        rows = await self._log.interrupts.of_thread(run.thread_id)
+        deciding = [row.answer_run_id for row in rows if row.answer_run_id is not None and row.answer_run_id > run.run_id]
+        if deciding:
+            return min(deciding)
+        if any(row.pending for row in rows):
+            return None
+        newest = await self._log.last_run(run.thread_id)
+        return newest.run_id if newest is not None and newest.run_id > run.run_id else None
+
+    async def wait(self, run: Run, *, tick_s: float) -> AsyncGenerator[RunId | None, None]:
+        """None for each `tick_s` without one, then the run. Ends without one where the thread is deleted."""
+        loop = asyncio.get_running_loop()
+        due = loop.time() + tick_s
+        hint = asyncio.Event()
+        self._waiting.setdefault(run.thread_id, set()).add(hint)
+        try:
+            while await self._log.get_run(run.run_id) is not None:
+                hint.clear()
+                if (found := await self.of(run)) is not None:
+                    yield found
+                    return
+                if self._leaving() or loop.time() >= due:
+                    yield None
+                    due = loop.time() + tick_s
+                await self._change(run, hint, within_s=min(LOOK_S, max(0.0, due - loop.time())))
+        finally:
+            waiting = self._waiting[run.thread_id]
+            waiting.discard(hint)
+            if not waiting:
+                del self._waiting[run.thread_id]
+
+    async def _change(self, run: Run, hint: asyncio.Event, *, within_s: float) -> None:
+        """Wait until there may be something new: a run that begins, or one under way that takes its answers."""
+        active = await self._log.active_run(run.thread_id)
+        if active is not None:
+            await self._log.changed(active.run_id, after=active.last_seq, within_s=within_s)
+            return
+        try:
+            async with asyncio.timeout(within_s):
+                await hint.wait()
+        except TimeoutError:
+            return
