@@ -71,7 +71,7 @@ async def test_the_bad_nginx_holds_the_whole_answer_back(tmp_path: Path, figures
                 arrived.append(time.monotonic())
                 await reader.response.aread()
             response: httpx.Response = reader.response
-            return response.headers.get("content-encoding", "") + response.text
+            return f"{response.headers.get('content-encoding')} {response.text}"
 
         async with asyncio.TaskGroup() as group:
             answer = group.create_task(behind_it())
