@@ -6,6 +6,7 @@ the same age, however much comes. So a stream that talks all the time is ended b
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 from statistics import median
@@ -29,7 +30,7 @@ KNOWN: Final = (
 
 
 def find_cuts(silences: Sequence[Silence], *, heartbeat_s: float) -> list[Cut]:
-    """The limits that the streams met, without `status` and `body`. heartbeat_s: how often the server says something at least."""
+    """The limits that the streams met, without `status` and `body`. heartbeat_s: how often the server says something; inf: that does not get through."""
     cuts = []
     total = min((one.cut_after_s for one in silences if one.kind == "talking" and one.cut_after_s is not None), default=None)
     idle = min((one.quiet_s for one in silences if one.kind == "silent" and one.quiet_s is not None), default=None)
@@ -70,18 +71,22 @@ def same(one: float, other: float) -> bool:
 
 def _idle(after_s: float, heartbeat_s: float) -> Cut:
     safe = after_s > 2 * heartbeat_s
-    words = (
-        f"Streams that say nothing for {after_s:.0f} s are cut. Heartbeats every {heartbeat_s:g} s keep them open."
-        if safe
-        else f"Streams that say nothing for {after_s:.0f} s are cut, and heartbeats come every {heartbeat_s:g} s only. Raise the hop's idle "
-        f"timeout, or set MIDDLE_CORE_HEARTBEAT_S and FRONTEND_CORE_HEARTBEAT_S below {after_s / 2:.1f}."
-    )
+    cut = f"Streams that say nothing for {after_s:.3g} s are cut"
+    if math.isinf(heartbeat_s):
+        words = f"{cut}, and heartbeats do not get through."
+    elif safe:
+        words = f"{cut}. Heartbeats every {heartbeat_s:.3g} s keep them open."
+    else:
+        words = (
+            f"{cut}, and heartbeats come every {heartbeat_s:.3g} s only. Raise the hop's idle timeout, or set MIDDLE_CORE_HEARTBEAT_S "
+            f"and FRONTEND_CORE_HEARTBEAT_S below {after_s / 2:.3g}."
+        )
     return Cut(kind="idle", after_s=round(after_s, 1), level=Level.OK if safe else Level.BAD, words=words)
 
 
 def _total(after_s: float) -> Cut:
     words = (
-        f"Every stream is cut at the age of {after_s:.0f} s, however much it says: heartbeats do not help. Raise or take away the hop's request "
-        f"timeout, or set MIDDLE_CORE_MAX_STREAM_S below {after_s:.0f} so that streams end cleanly and attach again."
+        f"Every stream is cut at the age of {after_s:.3g} s, however much it says: heartbeats do not help. Raise or take away the hop's request "
+        f"timeout, or set MIDDLE_CORE_MAX_STREAM_S below {after_s:.3g} so that streams end cleanly and attach again."
     )
     return Cut(kind="total", after_s=round(after_s, 1), level=Level.WARN, words=words)

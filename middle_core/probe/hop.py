@@ -18,7 +18,7 @@ import httpx
 from middle_core.probe import cuts, words
 from middle_core.probe.headers import check_headers
 from middle_core.probe.options import Options, Target
-from middle_core.probe.report import Cancel, Cut, Heartbeats, Hop, Silence, Stream
+from middle_core.probe.report import Cancel, Cut, Heartbeats, Hop, Level, Silence, Stream
 from middle_core.probe.verdict import Timed, judge
 from middle_core.probe.wire import Taken, Unprobed, take
 
@@ -29,8 +29,6 @@ POLL_S: Final = 0.05
 TALK_S: Final = 1.0
 """How often a talking rung of the ladder says something."""
 REATTACH: Final = b"middle_core.reattach"
-LEAVE_S: Final = 20.0
-"""How long a stream that is left would have gone on."""
 
 
 class DiagHop:
@@ -51,8 +49,8 @@ class DiagHop:
         silences, cancels = await gather(gather(*self._ladder()), gather(*self._cancels()))
         beats = next(((one, taken) for one, taken in silences if one.kind == "heartbeats"), None)
         heartbeats = self._heartbeats(*beats) if beats is not None else None
-        seen = heartbeats.interval_ms / 1000 if heartbeats is not None and heartbeats.interval_ms else self._heartbeat_s
-        found = cuts.find_cuts([one for one, _ in silences], heartbeat_s=seen)
+        swallowed = heartbeats is not None and heartbeats.level is Level.BAD
+        found = cuts.find_cuts([one for one, _ in silences], heartbeat_s=math.inf if swallowed else self._heartbeat_s)
         return Hop(
             url=self._url,
             door="diag",
@@ -62,17 +60,21 @@ class DiagHop:
             silences=[one for one, _ in silences],
             cuts=await self._named(found),
             cancels=words.weigh(cancels),
-            headers=check_headers(streams[0][1].headers),
+            headers=check_headers(streams[0][1].headers | encoding_of(streams[1][1])),
         )
 
     async def _find(self) -> Taken:
         for prefix in PREFIXES:
             self._base = self._url + prefix
-            taken = await self._ask({"n": 1, "hb_ms": 0})
+            taken = await self._ask({"n": 1})
             if taken.status not in {404, 405}:
                 break
         if not taken.streaming or not taken.frames:
             raise Unprobed(*words.refusal(taken, diag=True))
+        told = diag_event(taken.frames[0][1].data)
+        if told is None:
+            raise Unprobed(*words.NO_DIAG)
+        self._heartbeat_s = told["hb_ms"] / 1000
         return taken
 
     async def _ask(
@@ -169,16 +171,18 @@ class DiagHop:
     def _cancels(self) -> list[Coroutine[Any, Any, Cancel]]:
         if not self._options.cancel:
             return []
+        would_last = 2 * self._options.cancel_s + 1
         return [
-            self._cancel("talking", {"n": round(LEAVE_S * 10), "gap_ms": 100, "hb_ms": 0}),
-            self._cancel("silent", {"n": 2, "gap_ms": ms(LEAVE_S), "hb_ms": 0}),
+            self._cancel("talking", {"n": round(would_last * 10), "gap_ms": 100, "hb_ms": 0}),
+            self._cancel("silent", {"n": 2, "gap_ms": ms(would_last), "hb_ms": 0}),
         ]
 
     async def _cancel(self, kind: Literal["talking", "silent"], query: dict[str, int]) -> Cancel:
         """Leave the stream, then ask the far side when it noticed. Our clock times it; theirs only says how long ago it was."""
         run_id = f"probe-{uuid.uuid4()}"
+        patience = self._options.cancel_s
         wanted = 3 if kind == "talking" else 1
-        await self._ask({**query, "run_id": run_id}, quiet_s=5.0, total_s=5.0, until=lambda taken: len(taken.frames) >= wanted)
+        await self._ask({**query, "run_id": run_id}, quiet_s=patience, total_s=patience, until=lambda taken: len(taken.frames) >= wanted)
         left = time.perf_counter()
         known = False
         while time.perf_counter() - left < self._options.cancel_s:
@@ -207,6 +211,11 @@ def auth(options: Options, *, diag: bool) -> dict[str, str]:
     if diag and options.diag_key:
         return {"x-diag-key": options.diag_key}
     return {"authorization": f"Bearer {options.token}"} if options.token else {}
+
+
+def encoding_of(taken: Taken) -> dict[str, str]:
+    """The header that only a client who accepts it gets."""
+    return {name: value for name, value in taken.headers.items() if name == "content-encoding"}
 
 
 def diag_event(data: bytes) -> Mapping[str, Any] | None:

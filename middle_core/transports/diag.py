@@ -180,6 +180,7 @@ class DiagStream(Response):
                 "type": "diag",
                 "n": number,
                 "of": plan.n,
+                "hb_ms": plan.hb_ms,
                 "run_id": run.run_id,
                 "received_at": self._received_at,
                 "sent_at": self._diag.now_ms(),
