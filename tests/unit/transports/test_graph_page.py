@@ -1,0 +1,100 @@
+"""The graph page's door: what a browser gets, what it may do with it, and how long it may keep it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import AsyncIterator
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from middle_core.transports import graph_page
+
+PATHS = ["/graph", "/graph/graph.js"]
+
+
+def client(*, dev: bool = False) -> httpx.AsyncClient:
+    app = FastAPI()
+    app.include_router(graph_page.router(dev_sign_in=dev))
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://page")
+
+
+@pytest.fixture
+async def http() -> AsyncIterator[httpx.AsyncClient]:
+    async with client() as http:
+        yield http
+
+
+def directives(response: httpx.Response) -> dict[str, list[str]]:
+    parts = [part.split() for part in response.headers["content-security-policy"].split("; ")]
+    return {name: values for name, *values in parts}
+
+
+@pytest.mark.parametrize(("path", "media_type"), [("/graph", "text/html"), ("/graph/graph.js", "text/javascript")])
+async def test_a_file_is_asked_for_again_each_time_and_sent_once(http: httpx.AsyncClient, path: str, media_type: str) -> None:
+    first = await http.get(path)
+    assert first.status_code == 200
+    assert first.headers["content-type"] == f"{media_type}; charset=utf-8"
+    assert first.headers["cache-control"] == "no-cache"
+    assert first.headers["x-content-type-options"] == "nosniff"
+    tag = first.headers["etag"]
+    for known in (tag, f'W/{tag}, "other"', "*"):
+        again = await http.get(path, headers={"If-None-Match": known})
+        assert (again.status_code, again.content) == (304, b"")
+        assert again.headers["etag"] == tag
+    assert (await http.get(path, headers={"If-None-Match": '"other"'})).content == first.content
+
+
+@pytest.mark.parametrize("path", PATHS)
+async def test_head_has_the_same_headers(http: httpx.AsyncClient, path: str) -> None:
+    told, whole = await http.head(path), await http.get(path)
+    assert told.status_code == 200
+    assert dict(told.headers) == dict(whole.headers)
+
+
+async def test_the_policy_allows_the_page_and_nothing_else(http: httpx.AsyncClient) -> None:
+    page = await http.get("/graph")
+    policy = directives(page)
+    [style] = re.findall(r"<style>(.*?)</style>", page.text, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    assert policy["default-src"] == ["'none'"]
+    assert policy["script-src"] == ["'self'"]
+    assert policy["style-src"] == [f"'sha256-{digest}'"]
+    assert policy["connect-src"] == ["'self'"]
+    assert policy["frame-ancestors"] == ["'none'"]
+    assert "unsafe" not in page.headers["content-security-policy"]
+    assert page.headers["x-frame-options"] == "DENY"
+    assert page.headers["referrer-policy"] == "no-referrer"
+
+
+async def test_the_page_needs_nothing_that_its_policy_forbids(http: httpx.AsyncClient) -> None:
+    html = (await http.get("/graph")).text
+    assert re.findall(r"<script[^>]*>[^<]", html) == [], "no inline script"
+    assert re.findall(r"\s(?:on[a-z]+|style)=", html) == [], "no inline handlers and no inline styles"
+    assert re.findall(r'(?:src|href)="(?!data:|#)([^"]+)"', html) == ["graph/graph.js"], "its module is all that it loads"
+
+
+async def test_the_module_imports_nothing_and_writes_no_html(http: httpx.AsyncClient) -> None:
+    module = (await http.get("/graph/graph.js")).text
+    assert re.findall(r"^\s*import\b|\bimport\(", module, re.MULTILINE) == []
+    for sink in (
+        "innerHTML",
+        "outerHTML",
+        "insertAdjacentHTML",
+        "document.write",
+        "eval(",
+        "localStorage",
+        "sessionStorage",
+        "document.cookie",
+    ):
+        assert sink not in module
+
+
+async def test_only_in_dev_it_offers_the_people_of_the_demo() -> None:
+    async with client(dev=True) as dev, client() as other:
+        assert '<meta name="sign-in" content="dev">' in (await dev.get("/graph")).text
+        assert '<meta name="sign-in" content="token">' in (await other.get("/graph")).text
+        assert (await dev.get("/graph")).headers["etag"] != (await other.get("/graph")).headers["etag"]
