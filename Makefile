@@ -10,7 +10,7 @@ UV := .venv/bin/uv
 help:
 	@sed -n 's/^\([a-z-]*\):.*/  make \1/p' Makefile | sort -u
 
-.PHONY: help setup run test test-fast bench lint fix chromium lock clean
+.PHONY: help setup run test test-fast bench lab hops lint fix chromium lock clean
 
 setup: .venv/.done node_modules/.done
 
@@ -38,7 +38,7 @@ run: setup frontend_core/.next/.done
 	$(PY) -m middle_core dev
 
 # Everything: rules, types, unit, contracts, scenarios, the page in a real browser. The browser tests run one after the other.
-test: lint frontend_core/.next/.done chromium
+test: lint frontend_core/.next/.done chromium hops
 	npm run --silent test:unit
 	$(PY) -m pytest --numprocesses=2 --dist=loadscope -m "not e2e"
 	$(PY) -m pytest -m e2e
@@ -63,6 +63,14 @@ fix: setup
 bench: setup
 	$(PY) -m benchmarks
 
+# Envoy as Container Apps' ingress, nginx and HAProxy in front of Next and middle-core; writes the table in infra/ingress-lab/README.md.
+lab: frontend_core/.next/.done hops
+	$(PY) -m pytest --lab-table tests/integration
+
+# nginx and HAProxy of the system, else Debian's packages unpacked into .lab/; else it says what will not be tested.
+hops: setup
+	@$(PY) -m tests.integration.hops
+
 # What other versions of the CopilotKit SDK would change; not part of `make test`. See docs/drift.md.
 drift: setup
 	$(PY) -m tests.corpus.drift $(VERSIONS)
@@ -77,4 +85,4 @@ lock:
 	sed -i -E -e 's|source = \{ registry = "[^"]+" \}|source = { registry = "." }|' -e 's|url = "[^"]*/([^/"]+)"|path = "\1"|' uv.lock
 
 clean:
-	rm -rf .venv .drift node_modules frontend_core/.next .data
+	rm -rf .venv .drift .lab node_modules frontend_core/.next .data

