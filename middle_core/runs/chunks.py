@@ -113,6 +113,11 @@ class Chunks:
             message.tool_call_chunks.extend(_spoilers(stream.calls))
         return events
 
+    def speaks(self, run_id: Hashable) -> bool:
+        """Whether the text of this model run, which is not over, is shown."""
+        stream = self._streams.get(run_id)
+        return stream is not None and stream.show.text
+
     def end(self, run_id: Hashable, message: Any) -> list[Event]:
         """The model run is over. `message` is the whole; it is told here if nothing was streamed."""
         stream = self._streams.pop(run_id, None)

@@ -25,7 +25,7 @@ from langgraph.types import Command
 from middle_core.emit import Emitted
 from middle_core.events import Custom, Event, EventType, custom
 from middle_core.runs.chunks import Chunks, Show
-from middle_core.runs.content import tool_text
+from middle_core.runs.content import declined, tool_text
 from middle_core.runs.end import refused
 from middle_core.runs.history import Shown
 from middle_core.runs.ids import Ids
@@ -125,7 +125,10 @@ class Tap(StreamMessagesHandler):
             metadata = self._models.pop(run_id, {})
             if isinstance(message, AIMessage) and message.usage_metadata:
                 self.usage.append((message.usage_metadata, metadata.get("ls_provider"), metadata.get("ls_model_name")))
+            spoke = self.chunks.speaks(run_id)
             self.say(self.chunks.broken(run_id) if message is None else self.chunks.end(run_id, message))
+            if spoke and isinstance(message, AIMessage) and declined(message):
+                self.say([refused("model", "The model declined to answer this.")])
 
     def on_llm_error(self, error: BaseException, *, run_id: uuid.UUID, **kwargs: Any) -> None:
         """A model run failed, was cancelled, or its node had enough of it. If the node goes on, it ends with the node."""

@@ -27,6 +27,7 @@ from middle_core.runs.service import RunService
 from middle_core.transports import streams
 from middle_core.transports.body import read_json_bytes
 from middle_core.transports.caller import Caller
+from middle_core.transports.chat_openapi import EVENTS, MESSAGE_BODY, RESUME_BODY, TURN
 from middle_core.transports.negotiation import JSON, wants_stream
 from middle_core.transports.problems import invalid
 from middle_core.transports.streams import StreamPolicy
@@ -131,17 +132,17 @@ def router(service: RunService, caller: Caller, policy: StreamPolicy, *, default
     Who = Annotated[Principal, Depends(caller)]  # noqa: N806 - a type
     Wanted = Annotated[Want, Depends(_want)]  # noqa: N806 - a type
 
-    @routes.post("")
+    @routes.post("", responses=TURN, openapi_extra=MESSAGE_BODY)
     async def post_chat(request: Request, principal: Who, want: Wanted) -> Response:
         """Send a message to the default agent, or to the one that the body names."""
         return await door.message(request, principal, want, agent=None)
 
-    @routes.post("/resume")
+    @routes.post("/resume", responses=TURN, openapi_extra=RESUME_BODY)
     async def post_resume(request: Request, principal: Who, want: Wanted) -> Response:
         """Answer what a thread waits for, and go on."""
         return await door.resume(request, principal, want)
 
-    @routes.get("/runs/{run_id}/events")
+    @routes.get("/runs/{run_id}/events", responses=EVENTS, response_class=Response)
     async def get_events(
         principal: Who, want: Wanted, run_id: str, last_event_id: Annotated[str | None, Header()] = None
     ) -> StreamingResponse:
@@ -149,7 +150,7 @@ def router(service: RunService, caller: Caller, policy: StreamPolicy, *, default
         run, after = await service.attach(principal, run_id, last_event_id, further=want.hold)
         return door.stream(principal, want, run, after=after)
 
-    @routes.post("/{agent}")
+    @routes.post("/{agent}", responses=TURN, openapi_extra=MESSAGE_BODY)
     async def post_agent_chat(request: Request, principal: Who, want: Wanted, agent: str) -> Response:
         """Send a message to a named agent."""
         if agent not in service.agents:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field
+from pydantic import Field, WithJsonSchema
 
 from middle_core.events import Custom, Event, EventType, Outcome, Record
 from middle_core.transports.wire.chat_graph import skipped
@@ -121,7 +121,11 @@ class TurnCompleted(_Event):
 
     type: Literal["turn_completed"] = "turn_completed"
     response: ChatResponse
-    human_wait_ms: Annotated[int | None, Field(exclude_if=lambda value: value is None)] = None
+    human_wait_ms: Annotated[
+        int | None,
+        Field(exclude_if=lambda value: value is None, json_schema_extra=lambda schema: schema.pop("default")),
+        WithJsonSchema({"type": "integer", "minimum": 0, "description": "Absent where the turn took no answer."}),
+    ] = None
 
 
 ChatEvent = Annotated[GraphTopology | NodeStarted | NodeCompleted | Paused | Failure | Token | TurnCompleted, Field(discriminator="type")]
@@ -145,7 +149,7 @@ class ChatProjector:
         self._told: set[str] = set()
         self._waiting: list[Event] = []
         self._waits_for_somebody = False
-        self._refused: str | None = None
+        self._refused: Event | None = None
         self._cancelled: str | None = None
 
     def feed(self, record: Record) -> list[ChatEvent]:
@@ -159,6 +163,8 @@ class ChatProjector:
                 return self._custom(event["name"], event["value"], record.at)
             case EventType.TEXT_MESSAGE_CONTENT if self._reply.is_said(event["messageId"]):
                 return [Token(**self._head(record.at), message_id=event["messageId"], delta=event["delta"])]
+            case EventType.TEXT_MESSAGE_START | EventType.TOOL_CALL_START if self._refused and self._refused["by"] == "model":
+                self._refused = None  # the agent asked again, and was answered
             case EventType.RUN_STARTED:
                 self._thread_id = event["threadId"]
                 self._fresh = "parentRunId" not in event
@@ -194,7 +200,7 @@ class ChatProjector:
             case Custom.OMITTED if value.get("label") == Custom.WAITING:
                 self._waits_for_somebody = True
             case Custom.REFUSED:
-                self._refused = self._refused or value["reason"]
+                self._refused = self._refused or value
             case Custom.RUN_CANCELLED:
                 self._cancelled = value["reason"]
         return []
@@ -255,7 +261,8 @@ class ChatProjector:
             paused = Paused(**self._head(at), interrupts=interrupts)
             return [*events, paused, self._completed("paused", at, usage=event.get("usage", ()), interrupts=interrupts)]
         status: Status = "completed" if self._refused is None else "refused"
-        return [*events, self._completed(status, at, usage=event.get("usage", ()), reason=self._refused)]
+        reason = None if self._refused is None else self._refused["reason"]
+        return [*events, self._completed(status, at, usage=event.get("usage", ()), reason=reason)]
 
     def _failed(self, event: Event, at: int) -> list[ChatEvent]:
         error = TurnError(

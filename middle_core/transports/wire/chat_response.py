@@ -22,7 +22,7 @@ Millis = Annotated[int, Field(description="Milliseconds since the epoch, by the 
 class Wire(BaseModel):
     """What travels: nothing unknown, nothing changed once it is made."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, json_schema_serialization_defaults_required=True)
 
 
 class TextPart(Wire):

@@ -1,12 +1,10 @@
-"""The JSON Schema of `/chat`, made from the code: its events and its response. `make schema` writes it into docs/schema.
+"""The JSON Schema of `/chat`, made from the code: its events, its response, its requests.
 
 A published version never changes: another schema needs another `VERSION`, and so another file.
 """
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any, Final
 
 import orjson
@@ -36,8 +34,9 @@ def schema(ref_template: str = "#/$defs/{model}") -> dict[str, Any]:
 
 def written() -> bytes:
     """The published file's bytes."""
-    return orjson.dumps(schema(), option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE)
+    return pretty(schema())
 
 
-if __name__ == "__main__":
-    (Path(sys.argv[1]) / FILE).write_bytes(written())
+def pretty(document: dict[str, Any]) -> bytes:
+    """JSON that a person can read and a diff shows line by line."""
+    return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE)
