@@ -1,8 +1,8 @@
 /** One conversation on the screen: its messages, the composer, and what the keyboard and a screen reader get. */
 
 import { CopilotChatConfigurationProvider } from "@copilotkit/react-core/v2/headless";
-import { useEffect, useMemo, useRef } from "react";
-import { Approvals, OpenInterrupts } from "./approvals/desk";
+import { useEffect, useMemo, useRef, type ComponentProps } from "react";
+import { Approvals, OpenInterrupts, useWaiting } from "./approvals/desk";
 import { SessionExpired } from "./auth/SessionExpired";
 import type { AuthState } from "./auth/auth";
 import styles from "./chat.module.css";
@@ -47,16 +47,9 @@ export function Chat({ threadId, known, host, auth, recoveries, hint, graphPanel
     if (window.matchMedia("(hover: hover)").matches) inputRef.current?.focus();
   }, []);
 
-  useEffect(() => {
-    const onKeyDown = (event: KeyboardEvent): void => {
-      if (event.key !== "Escape" || event.defaultPrevented || !running) return;
-      session.stop();
-    };
-    document.addEventListener("keydown", onKeyDown);
-    return () => {
-      document.removeEventListener("keydown", onKeyDown);
-    };
-  }, [running, session]);
+  useEscape(running, () => {
+    session.stop();
+  });
 
   const send = (text: string): boolean => {
     if (!session.send(text)) return false;
@@ -91,7 +84,7 @@ export function Chat({ threadId, known, host, auth, recoveries, hint, graphPanel
               </div>
               <div className={styles.dock}>
                 {auth.status === "expired" && <SessionExpired person={auth.person} again={auth.again} onSignIn={onSignIn} />}
-                <Composer
+                <AskingComposer
                   draftKey={`${auth.person.sub}.${known ? threadId : "new"}`}
                   running={running}
                   blocked={blocked}
@@ -123,4 +116,36 @@ export function Chat({ threadId, known, host, auth, recoveries, hint, graphPanel
       </RunStateContext>
     </CopilotChatConfigurationProvider>
   );
+}
+
+type ComposerProps = Omit<ComponentProps<typeof Composer>, "onWithdraw" | "inputRef"> & { readonly inputRef: React.RefObject<HTMLTextAreaElement | null> };
+
+/** The composer, with the way to take back what the person is asked while there is something. */
+function AskingComposer(props: ComposerProps) {
+  const { waiting, withdraw } = useWaiting();
+  const { inputRef } = props;
+  const takeBack = (): void => {
+    withdraw();
+    inputRef.current?.focus();
+  };
+  useEscape(waiting, takeBack);
+  return <Composer {...props} onWithdraw={waiting ? takeBack : undefined} />;
+}
+
+/** Escape, wherever it is pressed, unless something nearer has taken it or an input method composes. */
+function useEscape(active: boolean, onEscape: () => void): void {
+  const latest = useRef(onEscape);
+  useEffect(() => {
+    latest.current = onEscape;
+  });
+  useEffect(() => {
+    if (!active) return;
+    const onKeyDown = (event: KeyboardEvent): void => {
+      if (event.key === "Escape" && !event.defaultPrevented && !event.isComposing) latest.current();
+    };
+    document.addEventListener("keydown", onKeyDown);
+    return () => {
+      document.removeEventListener("keydown", onKeyDown);
+    };
+  }, [active]);
 }

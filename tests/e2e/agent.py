@@ -1,4 +1,7 @@
-"""The product's own agent, with one fault in it: asked to break, its node raises, and with a secret in its words."""
+"""The product's own agent with a few things more: letters to send, questions to ask, and a fault.
+
+Asked to break, its node raises, and with a secret in its words.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from middle_core.agents.knowledge_copilot.graph import graph
 from middle_core.agents.knowledge_copilot.selection import SELECTED
 from middle_core.agents.knowledge_copilot.tools import knowledge_tools
 from middle_core.agents.registry import AgentDeps, AgentSpec
+from tests.e2e.letters import ask_user, post_letter
 
 BREAK = "break the node"
 SECRET = "postgres://app:hunter2@db.internal/prod"
@@ -37,6 +41,6 @@ class Fragile:
 
 def build(deps: AgentDeps) -> AgentSpec:
     """The knowledge copilot on a model that may break."""
-    tools = knowledge_tools(deps.backend)
+    tools = [*knowledge_tools(deps.backend), post_letter(), ask_user()]
     made = graph(cast("BaseChatModel", Fragile(deps.model)), tools)
     return AgentSpec(graph=made, client_writable=frozenset({SELECTED}), tools=tools)

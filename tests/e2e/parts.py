@@ -134,6 +134,25 @@ class Site:
         """End middle-core as it runs now."""
         await self.server.end()
 
+    @asynccontextmanager
+    async def serving(self, **settings: str) -> AsyncIterator[None]:
+        """middle-core started anew with these settings, and as before at the end."""
+        before = self.settings
+        await self.end_server()
+        self.settings = {**before, **settings}
+        await self.start_server()
+        try:
+            yield
+        finally:
+            await self.end_server()
+            self.settings = before
+            await self.start_server()
+
+    @property
+    def post(self) -> Path:
+        """Where the letters of `tests.e2e.letters` go."""
+        return self.folder / "letters"
+
     def token(self, sub: str = "alice", ttl_s: float = 600.0) -> str:
         """A token of the dev issuer for one of the demo's people; a negative time to live makes an expired one."""
         person = next(person for person in PEOPLE if person.sub == sub)
@@ -184,6 +203,7 @@ def serve(site: Site, port: int) -> Part:
             "MIDDLE_CORE_MODEL": "cerebras:",
             "CEREBRAS_API_KEY": "test-key",
             "CEREBRAS_BASE_URL": site.model.url,
+            "E2E_POST": str(site.post),
             **site.settings,
         },
         f"http://127.0.0.1:{port}/readyz",

@@ -12,9 +12,10 @@ from playwright.async_api import Locator, Route, expect
 from tests.e2e.approving import Cards, add_source, cancel, confirm, exists
 from tests.e2e.conftest import NewTab
 from tests.e2e.parts import Site
-from tests.e2e.proposals import REASON, STEPS
+from tests.e2e.proposals import LETTER, QUESTION, REASON, STEPS
 from tests.e2e.speech import SHORT
 from tests.e2e.tab import Tab, readable
+from tests.e2e.test_going_on import SEES_WITHIN_S
 from tests.e2e.test_identity import with_token
 from tests.fakes.until import until
 
@@ -170,6 +171,131 @@ async def test_a_stop_withdraws_the_card_and_the_tab_is_usable(channel: str, new
 
 
 @both
+async def test_what_is_asked_can_be_withdrawn_in_plain_sight(channel: str, new_tab: NewTab, site: Site) -> None:
+    source = await add_source(site, "Zero notes")
+    tab = await opened(new_tab, channel)
+    await expect(tab.find("withdraw")).to_have_count(0)
+    await tab.say(f"erase {source}")
+    await Cards(tab).opened()
+    await expect(tab.find("send")).to_be_visible()
+    await tab.page.get_by_role("button", name="Withdraw the request").click()
+    await expect(Cards(tab).all("withdrawn")).to_have_count(1)
+    await expect(tab.find("withdraw")).to_have_count(0)
+    await expect(tab.composer).to_be_focused()
+    await expect(tab.find("approval-announcement")).to_have_text("Delete “Zero notes” permanently? Withdrawn. Nothing was done.")
+    await tab.ask("Hello?", SHORT)
+    assert await exists(site, source)
+
+
+@both
+async def test_escape_in_the_message_box_withdraws_too(channel: str, new_tab: NewTab, site: Site) -> None:
+    source = await add_source(site, "Nought notes")
+    tab = await opened(new_tab, channel)
+    await tab.say(f"erase {source}")
+    await Cards(tab).opened()
+    await tab.composer.focus()
+    await tab.page.keyboard.press("Tab")
+    await expect(tab.find("withdraw")).to_be_focused()
+    await tab.page.keyboard.press("Shift+Tab")
+    await tab.page.keyboard.press("Escape")
+    await expect(Cards(tab).all("withdrawn")).to_have_count(1)
+    await expect(tab.composer).to_be_focused()
+    assert await exists(site, source)
+
+
+@both
+@pytest.mark.parametrize("decision", ["withdraw", "yes", "no"])
+async def test_another_tab_follows_what_is_decided_here(channel: str, decision: str, new_tab: NewTab, site: Site) -> None:
+    source = await add_source(site, "Sigma notes")
+    tab = await opened(new_tab, channel)
+    await tab.say(f"erase {source}")
+    card = await Cards(tab).opened()
+    other = await opened(new_tab, channel, beside=tab, thread=tab.thread_id)
+    await Cards(other).opened()
+    if decision == "withdraw":
+        await tab.find("withdraw").click()
+    else:
+        await (confirm if decision == "yes" else cancel)(card).click()
+    look = {"withdraw": "withdrawn", "yes": "executed", "no": "rejected"}[decision]
+    await expect(Cards(tab).all(look)).to_have_count(1)
+    await expect(Cards(other).all(look)).to_have_count(1, timeout=SEES_WITHIN_S * 1000)
+    for each in (tab, other):
+        await each.until_idle()
+        await expect(Cards(each).all()).to_have_count(1)
+        await expect(each.find("withdraw")).to_have_count(0)
+        await expect(each.find("error-card")).to_have_count(0)
+        assert each.complaints == []
+    assert await exists(site, source) is (decision != "yes")
+
+
+@both
+async def test_the_focus_stays_with_what_came_of_an_answer(channel: str, new_tab: NewTab, site: Site) -> None:
+    gone, kept = await add_source(site, "Tau notes"), await add_source(site, "Upsilon notes")
+    tab = await opened(new_tab, channel)
+    for source, answer, look in ((gone, confirm, "executed"), (kept, cancel, "rejected")):
+        await tab.say(f"erase {source}")
+        card = await Cards(tab).opened()
+        await answer(card).focus()
+        await tab.page.keyboard.press("Enter")
+        over = Cards(tab).all(look)
+        await expect(over).to_have_count(1)
+        await tab.until_answer(lambda said: said != "")
+        await tab.until_idle()
+        await expect(over).to_be_focused()
+        await expect(tab.find("approval-announcement")).to_have_text(re.compile("done|Cancelled"))
+
+
+@both
+async def test_every_kind_of_argument_can_be_changed(channel: str, new_tab: NewTab, site: Site) -> None:
+    site.post.unlink(missing_ok=True)
+    tab = await opened(new_tab, channel)
+    await tab.say("letter")
+    card = await Cards(tab).opened()
+    await card.get_by_label("To", exact=True).fill("Bob")
+    await card.get_by_label("Copies").fill("9")
+    await card.get_by_label("Weight").fill("0")
+    await card.get_by_label("Urgent").select_option("Yes")
+    await card.get_by_label("Tone").select_option("warm")
+    await card.get_by_label("Note").fill("By noon")
+    await card.get_by_label("Entry 2", exact=True).fill("Love")
+    await confirm(card).click()
+    await expect(card.get_by_test_id("field-problem")).to_have_text("Copies: at most 5 is possible.")
+    await card.get_by_label("Copies").fill("5")
+    await confirm(card).click()
+    await tab.until_answer("The tool says: posted to Bob")
+    changed = {"to": "Bob", "copies": 5, "weight": 0, "urgent": True, "tone": "warm", "note": "By noon", "lines": ["Dear Ann,", "Love"]}
+    assert [json.loads(line) for line in site.post.read_text().splitlines()] == [changed]
+    assert changed.keys() == LETTER.keys()
+    for _ in range(2):
+        done = Cards(tab).all("executed")
+        await expect(done.get_by_test_id("approval-agreed")).to_have_text(
+            "ToBob (changed)Copies5 (changed)Weight0 (changed)UrgentYes (changed)Tonewarm (changed)NoteBy noon (changed)"
+        )
+        assert await done.get_by_role("listitem").all_text_contents() == ["Dear Ann,", "Love"]
+        await tab.reload()
+        await tab.ready()
+
+
+@both
+async def test_a_card_and_a_plain_question_are_answered_each_by_itself(channel: str, new_tab: NewTab, site: Site) -> None:
+    source = await add_source(site, "Phi notes")
+    tab = await opened(new_tab, channel)
+    await tab.say(f"erase {source} and ask")
+    card = await Cards(tab).opened()
+    question = tab.find("question-card", look="pending")
+    await expect(question).to_contain_text(QUESTION)
+    await confirm(card).click()
+    await expect(Cards(tab).all("executed")).to_have_count(1)
+    assert not await exists(site, source)
+    await expect(question.get_by_test_id("question-send")).to_be_enabled()
+    await question.get_by_test_id("question-input").fill("blue")
+    await question.get_by_test_id("question-send").click()
+    await tab.until_answer("The tool says: they said blue")
+    await expect(tab.find("question-card", look="executed")).to_have_count(1)
+    await expect(tab.find("error-card")).to_have_count(0)
+
+
+@both
 async def test_two_cards_are_answered_by_themselves_the_second_first(channel: str, new_tab: NewTab, site: Site) -> None:
     kept, gone = await add_source(site, "Eta notes"), await add_source(site, "Theta notes")
     tab = await opened(new_tab, channel)
@@ -236,8 +362,10 @@ async def test_a_card_does_not_take_the_focus_from_somebody_who_types(tab: Tab, 
     await expect(tab.composer).to_have_value("I am still typing")
 
 
-async def test_an_answer_that_does_not_arrive_can_be_given_again(tab: Tab, site: Site) -> None:
+@both
+async def test_an_answer_that_does_not_arrive_can_be_given_again(channel: str, new_tab: NewTab, site: Site) -> None:
     source = await add_source(site, "Mu notes")
+    tab = await opened(new_tab, channel)
     await tab.say(f"erase {source}")
     card = await Cards(tab).opened()
     lost = 0

@@ -87,6 +87,8 @@ async def test_stop_before_the_first_word(tab: Tab, site: Site) -> None:
     await tab.stop()
     await tab.until_idle()
     await expect(tab.find("tool-status", state="stopped")).to_be_visible()
+    # The page shows the stop at once; before the server has it, the tool could still come to its end.
+    await site.until_at_rest(await tab.token(), tab.thread_id)
     site.backend.answers.set()
     await tab.ask("Hello again", SHORT)
     await expect(tab.find("error-card")).to_have_count(0)

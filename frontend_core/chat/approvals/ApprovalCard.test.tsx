@@ -2,13 +2,18 @@ import { cleanup, fireEvent, render, screen, within } from "@testing-library/rea
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { ApprovalCard, type Answer } from "./ApprovalCard";
 import { readCard, type Verdict } from "./card";
+import type { Look } from "./look";
 
 let answers: Answer[];
 let said: string[];
 let withdrawn: number;
+let open: Set<string>;
+let looks: Map<string, Look>;
 
 beforeEach(() => {
   [answers, said, withdrawn] = [[], [], 0];
+  open = new Set();
+  looks = new Map();
 });
 afterEach(() => {
   vi.useRealTimers();
@@ -26,7 +31,19 @@ const DELETION = {
   fromModel: { source_id: "s1", reason: "The user asked for <b>it</b>." },
   answerBy: null as number | null,
 };
-const PLAN = { ...DELETION, kind: "confirm_plan", title: "Follow this plan?", danger: false, fromModel: { goal: "Tidy", steps: ["one", "two"] }, editable: ["steps"] };
+const PLAN = { ...DELETION, kind: "confirm_plan", title: "Follow this plan?", danger: false, fromModel: { goal: "Tidy", steps: ["one", "two"] }, editable: ["steps"], fields: [{ name: "steps", kind: "list", minItems: 1 }] };
+const MAIL = {
+  ...DELETION,
+  kind: "action",
+  fromModel: { to: "Ann", copies: 2, urgent: false, tone: "dry", note: null, id: "m1" },
+  fields: [
+    { name: "to", kind: "text", minLength: 1 },
+    { name: "copies", kind: "integer", minimum: 1, maximum: 5 },
+    { name: "urgent", kind: "boolean" },
+    { name: "tone", kind: "choice", options: ["dry", "warm"] },
+    { name: "note", kind: "text", nullable: true },
+  ],
+};
 
 interface More {
   readonly card?: object;
@@ -49,6 +66,11 @@ function element({ card = DELETION, verdict, sent = false, busy = false }: More 
         withdrawn++;
       }}
       onSay={(words) => said.push(words)}
+      onOpen={(id) => {
+        open.add(id);
+        return () => open.delete(id);
+      }}
+      looks={looks}
     />
   );
 }
@@ -63,6 +85,20 @@ it("shows the server's facts, and the model's words apart, as text", () => {
   expect(within(model).getByText("The assistant wrote")).toBeTruthy();
   expect(model.textContent).toContain("The user asked for <b>it</b>.");
   expect(model.querySelector("b")).toBeNull();
+});
+
+it("says that it can be answered, and that it no longer can", () => {
+  const { rerender } = render(element());
+  expect([...open]).toEqual(["i1"]);
+  rerender(element({ sent: true }));
+  expect([...open]).toEqual([]);
+});
+
+it("drawn anew elsewhere when it is answered, it still tells what became of it", () => {
+  render(element()).unmount();
+  said = [];
+  render(element({ verdict: { status: "rejected", ok: undefined, message: "" } }));
+  expect(said).toEqual(["Delete “Notes” permanently? Cancelled. Nothing was done."]);
 });
 
 it("is a named group that takes the focus, and has the harmless answer first", () => {
@@ -153,7 +189,36 @@ it("sends a plan that was left alone without changes, and shows what was agreed 
   const { rerender } = render(element({ card: PLAN }));
   fireEvent.click(button("Delete permanently"));
   expect(answers).toEqual([{ approved: true }]);
-  rerender(element({ card: PLAN, verdict: { status: "executed", ok: true, message: '{"goal":"Tidy","steps":["two","three"]}' } }));
+  rerender(element({ card: PLAN, verdict: { status: "executed", ok: true, message: "", edits: { steps: ["two", "three"] } } }));
   expect(screen.getAllByRole("listitem").map(({ textContent }) => textContent)).toEqual(["two", "three"]);
   expect(screen.queryByRole("textbox")).toBeNull();
+});
+
+it("sends only the fields that were changed, each as what it is", () => {
+  render(element({ card: MAIL }));
+  expect(screen.getByTestId("approval-model").textContent).toBe("The assistant wroteidm1");
+  fireEvent.change(screen.getByLabelText("Copies"), { target: { value: " 3 " } });
+  fireEvent.change(screen.getByLabelText("Urgent"), { target: { value: "0" } });
+  fireEvent.change(screen.getByLabelText("Tone"), { target: { value: "1" } });
+  fireEvent.change(screen.getByLabelText("Note"), { target: { value: "By noon" } });
+  fireEvent.click(button("Delete permanently"));
+  expect(answers).toEqual([{ approved: true, edits: { copies: 3, urgent: true, tone: "warm", note: "By noon" } }]);
+});
+
+it("says what is wrong with a field when it is to be sent, and not before", () => {
+  render(element({ card: MAIL }));
+  fireEvent.change(screen.getByLabelText("Copies"), { target: { value: "9" } });
+  expect(screen.queryByTestId("field-problem")).toBeNull();
+  fireEvent.click(button("Delete permanently"));
+  expect(screen.getByTestId("field-problem").textContent).toBe("Copies: at most 5 is possible.");
+  expect(screen.getByLabelText("Copies").getAttribute("aria-invalid")).toBe("true");
+  expect([answers, said.at(-1)]).toEqual([[], "Copies: at most 5 is possible."]);
+});
+
+it("shows what was agreed on, and what of it the person changed", () => {
+  render(element({ card: MAIL, verdict: { status: "executed", ok: true, message: "", edits: { to: "Bob", urgent: true } } }));
+  expect(screen.getByTestId("approval-agreed").textContent).toBe("ToBob (changed)Copies2UrgentYes (changed)Tonedry");
+  cleanup();
+  render(element({ card: MAIL, verdict: { status: "withdrawn", ok: false, message: "", edits: { to: "Bob" } } }));
+  expect(screen.getByTestId("approval-agreed").textContent).toContain("ToAnn");
 });

@@ -8,13 +8,14 @@
 
 import { useEffect, useId, useRef, useState, type KeyboardEvent } from "react";
 import { Button } from "../ui/Button";
-import { AlertIcon, CheckIcon, Spinner, StopIcon } from "../ui/icons";
+import { AlertIcon, CheckIcon, QuestionIcon, Spinner, StopIcon } from "../ui/icons";
 import { useNow } from "../ui/useNow";
 import styles from "./approvals.module.css";
-import { asText, isRecord, parsed, type Card, type Verdict } from "./card";
+import { useArrival } from "./arrival";
+import { asText, type Card, type Verdict } from "./card";
+import { AgreedList, FieldList } from "./FieldList";
+import { draftOf, editsOf, isChanged, problemOf, type Draft } from "./fields";
 import { lookOf, timeLeft, wordsOf, type Look } from "./look";
-import { StepList } from "./StepList";
-import { changesOf, problemOf, stepsOf, type Step } from "./steps";
 
 export interface Answer {
   readonly approved: boolean;
@@ -27,28 +28,43 @@ const UNDONE: ReadonlySet<Look> = new Set(["rejected", "withdrawn", "expired"]);
 interface ApprovalCardProps {
   readonly card: Card;
   readonly verdict: Verdict | undefined;
+  /** This page's answer is under way. */
   readonly sent: boolean;
+  /** The changes in it. */
+  readonly sentEdits?: Readonly<Record<string, unknown>> | undefined;
   /** Something else goes on in the conversation: the answer has to wait for its end. */
   readonly busy: boolean;
   readonly onAnswer: (answer: Answer) => void;
   readonly onWithdraw: () => void;
   readonly onSay: (words: string) => void;
+  /** It can be answered now; what it returns is called when it no longer can. */
+  readonly onOpen: (interruptId: string) => () => void;
+  /** How the page showed its cards last, by interrupt id: a card may be drawn anew elsewhere when it is answered. */
+  readonly looks: Map<string, Look>;
 }
 
-export function ApprovalCard({ card, verdict, sent, busy, onAnswer, onWithdraw, onSay }: ApprovalCardProps) {
+export function ApprovalCard({ card, verdict, sent, sentEdits, busy, onAnswer, onWithdraw, onSay, onOpen, looks }: ApprovalCardProps) {
   const expired = useDeadline(card.answerBy);
   const look = lookOf({ card, verdict, sent, now: expired ? Infinity : 0 });
   const pending = look === "pending";
   const ref = useRef<HTMLDivElement>(null);
   const titleId = useId();
-  const [listed] = card.editable.filter((name) => Array.isArray(card.fromModel[name]));
-  const proposed = stepsOf(listed === undefined ? undefined : card.fromModel[listed]);
-  const [steps, setSteps] = useState<readonly Step[]>(proposed);
+  const { fields, fromModel } = card;
+  const [drafts, setDrafts] = useState<Readonly<Record<string, Draft>>>(() => Object.fromEntries(fields.map((field) => [field.name, draftOf(field, fromModel[field.name])])));
   const [tried, setTried] = useState(false);
-  const fault = listed === undefined ? undefined : problemOf(steps);
+  const problems = Object.fromEntries(
+    fields.map((field) => {
+      const draft = drafts[field.name] ?? "";
+      return [field.name, isChanged(field, draft, fromModel[field.name]) ? problemOf(field, draft) : undefined];
+    }),
+  );
+  const fault = Object.values(problems).find((problem) => problem !== undefined);
 
   useArrival(ref, pending);
-  useSaying(look, card, verdict, onSay);
+  useEffect(() => (pending ? onOpen(card.interruptId) : undefined), [pending, onOpen, card.interruptId]);
+  useSaying(look, card, verdict, onSay, looks);
+
+  const edits = UNDONE.has(look) ? {} : (verdict?.edits ?? sentEdits ?? {});
 
   const answer = (given: Answer): void => {
     ref.current?.focus({ preventScroll: true });
@@ -60,8 +76,8 @@ export function ApprovalCard({ card, verdict, sent, busy, onAnswer, onWithdraw, 
       onSay(fault);
       return;
     }
-    const changes = listed === undefined ? undefined : changesOf(steps, proposed);
-    answer(listed === undefined || changes === undefined ? { approved: true } : { approved: true, edits: { [listed]: changes } });
+    const changes = editsOf(fields, drafts, fromModel);
+    answer(changes === undefined ? { approved: true } : { approved: true, edits: changes });
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key !== "Escape" || event.defaultPrevented || !pending || busy) return;
@@ -114,13 +130,22 @@ export function ApprovalCard({ card, verdict, sent, busy, onAnswer, onWithdraw, 
           ))}
         </dl>
       )}
-      {listed !== undefined &&
-        (pending ? (
-          <StepList steps={steps} onChange={busy ? undefined : setSteps} problem={tried || changesOf(steps, proposed) !== undefined ? fault : undefined} />
-        ) : (
-          <StepList steps={agreed(verdict, listed) ?? (UNDONE.has(look) ? proposed : steps)} />
-        ))}
-      <ModelsWords card={card} but={listed} />
+      {pending && fields.length > 0 && <p className={styles.proposes}>The assistant proposes this, and you can change it:</p>}
+      {pending ? (
+        <FieldList
+          fields={fields}
+          drafts={drafts}
+          // A field is not blamed while it is being filled in for the first time, a list is: it says which of its texts is meant.
+          problems={tried ? problems : Object.fromEntries(Object.entries(problems).filter(([name]) => typeof drafts[name] !== "string"))}
+          disabled={busy}
+          onChange={(name, draft) => {
+            setDrafts((before) => ({ ...before, [name]: draft }));
+          }}
+        />
+      ) : (
+        <AgreedList fields={fields} values={{ ...fromModel, ...edits }} changed={new Set(Object.keys(edits))} />
+      )}
+      <ModelsWords card={card} />
       {pending && (
         <div className={styles.foot}>
           <Button disabled={busy} data-testid="approval-cancel" onClick={() => { answer({ approved: false }); }}>
@@ -137,8 +162,9 @@ export function ApprovalCard({ card, verdict, sent, busy, onAnswer, onWithdraw, 
 }
 
 /** What the model wrote, under its own heading: nobody should take it for what the system knows. */
-function ModelsWords({ card, but }: { readonly card: Card; readonly but: string | undefined }) {
-  const words = Object.entries(card.fromModel).filter(([name, value]) => name !== but && value !== "" && value !== null);
+function ModelsWords({ card }: { readonly card: Card }) {
+  const shown = new Set(card.fields.map(({ name }) => name));
+  const words = Object.entries(card.fromModel).filter(([name, value]) => !shown.has(name) && value !== "" && value !== null);
   if (words.length === 0) return null;
   return (
     <div className={styles.model} data-testid="approval-model">
@@ -172,24 +198,8 @@ function LookIcon({ look, danger }: { readonly look: Look; readonly danger: bool
   if (look === "sending" || look === "approved") return <Spinner size={16} />;
   if (look === "executed") return <CheckIcon size={16} />;
   if (look === "failed" || look === "indeterminate" || (look === "pending" && danger)) return <AlertIcon size={16} />;
-  if (look === "pending") return <QuestionIcon />;
+  if (look === "pending") return <QuestionIcon size={16} />;
   return <StopIcon size={16} />;
-}
-
-function QuestionIcon() {
-  return (
-    <svg aria-hidden="true" width="16" height="16" viewBox="0 0 24 24" fill="none" stroke="currentColor" strokeWidth="2" strokeLinecap="round" strokeLinejoin="round">
-      <circle cx="12" cy="12" r="8.5" />
-      <path d="M9.6 9.6a2.5 2.5 0 1 1 3.6 2.3c-.8.4-1.2.9-1.2 1.8M12 16.6v.1" />
-    </svg>
-  );
-}
-
-/** The steps that were agreed on, where the outcome tells them. */
-function agreed(verdict: Verdict | undefined, name: string): readonly Step[] | undefined {
-  const told = verdict?.status === "executed" ? parsed(verdict.message) : undefined;
-  const steps = isRecord(told) ? stepsOf(told[name]) : [];
-  return steps.length > 0 ? steps : undefined;
 }
 
 /** Whether the time is over, by this machine's clock. The server decides by its own. */
@@ -210,24 +220,13 @@ function useDeadline(answerBy: number | undefined): boolean {
   return over;
 }
 
-/** Focus comes to an open card when it appears, unless somebody is typing or is at another card. */
-function useArrival(ref: React.RefObject<HTMLElement | null>, pending: boolean): void {
-  useEffect(() => {
-    if (!pending) return;
-    const active = document.activeElement;
-    const idle = active === null || active === document.body || ((active instanceof HTMLTextAreaElement || active instanceof HTMLInputElement) && active.value === "");
-    if (idle) ref.current?.focus({ preventScroll: true });
-  }, [ref, pending]);
-}
-
 /** Tell a screen reader that it is asked, and what became of it: not of what was over before the page was there. */
-function useSaying(look: Look, card: Card, verdict: Verdict | undefined, say: (words: string) => void): void {
-  const before = useRef<Look>(undefined);
+function useSaying(look: Look, card: Card, verdict: Verdict | undefined, say: (words: string) => void, looks: Map<string, Look>): void {
   useEffect(() => {
-    const earlier = before.current;
+    const earlier = looks.get(card.interruptId);
     if (earlier === look) return;
-    before.current = look;
+    looks.set(card.interruptId, look);
     if (look === "pending") say(`Your approval is needed: ${card.title}`);
     else if (earlier !== undefined) say(`${card.title} ${wordsOf(look, verdict)}`);
-  }, [look, card, verdict, say]);
+  }, [look, card, verdict, say, looks]);
 }

@@ -1,19 +1,24 @@
-/** The steps of a plan: to be changed while the card is open, to be read afterwards. */
+/** A list of texts, such as the steps of a plan: to be changed while the card is open, to be read afterwards. */
 
 import { useEffect, useId, useRef } from "react";
 import { IconButton } from "../ui/Button";
 import { CloseIcon, PlusIcon } from "../ui/icons";
 import styles from "./approvals.module.css";
-import { LONGEST_STEP, MOST_STEPS, moved, rewritten, withNew, without, type Step } from "./steps";
+import { moved, rewritten, withNew, without, type ListRules, type Step } from "./steps";
 
 interface StepListProps {
   readonly steps: readonly Step[];
+  /** What they are together. */
+  readonly label: string;
+  readonly rules: ListRules;
   /** Absent: read-only. */
   readonly onChange?: ((steps: readonly Step[]) => void) | undefined;
   readonly problem?: string | undefined;
 }
 
-export function StepList({ steps, onChange, problem }: StepListProps) {
+export function StepList({ steps, label, rules, onChange, problem }: StepListProps) {
+  const { noun, most, longest } = rules;
+  const called = noun.charAt(0).toUpperCase() + noun.slice(1);
   const problemId = useId();
   const listRef = useRef<HTMLOListElement>(null);
   const added = useRef(false);
@@ -26,7 +31,7 @@ export function StepList({ steps, onChange, problem }: StepListProps) {
 
   if (onChange === undefined) {
     return (
-      <ol className={styles.steps} aria-label="Steps" data-testid="plan-steps">
+      <ol className={styles.steps} aria-label={label} data-testid="plan-steps">
         {steps.map(({ key, text }) => (
           <li key={key}>
             <bdi>{text}</bdi>
@@ -37,15 +42,15 @@ export function StepList({ steps, onChange, problem }: StepListProps) {
   }
   return (
     <div className={styles.editor}>
-      <ol ref={listRef} className={styles.steps} aria-label="Steps" data-testid="plan-steps">
+      <ol ref={listRef} className={styles.steps} aria-label={label} data-testid="plan-steps">
         {steps.map(({ key, text }, index) => (
           <li key={key} className={styles.step} data-testid="plan-step">
             <textarea
               dir="auto"
               rows={1}
               value={text}
-              maxLength={LONGEST_STEP}
-              aria-label={`Step ${index + 1}`}
+              maxLength={Number.isFinite(longest) ? longest : undefined}
+              aria-label={`${called} ${index + 1}`}
               aria-describedby={problem === undefined ? undefined : problemId}
               onChange={({ target }) => {
                 onChange(rewritten(steps, key, target.value.replaceAll("\n", " ")));
@@ -53,7 +58,7 @@ export function StepList({ steps, onChange, problem }: StepListProps) {
             />
             <span className={styles.stepTools}>
               <IconButton
-                label={`Move step ${index + 1} up`}
+                label={`Move ${noun} ${index + 1} up`}
                 disabled={index === 0}
                 onClick={() => {
                   onChange(moved(steps, index, index - 1));
@@ -62,7 +67,7 @@ export function StepList({ steps, onChange, problem }: StepListProps) {
                 <Arrow up />
               </IconButton>
               <IconButton
-                label={`Move step ${index + 1} down`}
+                label={`Move ${noun} ${index + 1} down`}
                 disabled={index === steps.length - 1}
                 onClick={() => {
                   onChange(moved(steps, index, index + 1));
@@ -71,7 +76,7 @@ export function StepList({ steps, onChange, problem }: StepListProps) {
                 <Arrow />
               </IconButton>
               <IconButton
-                label={`Remove step ${index + 1}`}
+                label={`Remove ${noun} ${index + 1}`}
                 onClick={() => {
                   onChange(without(steps, key));
                   listRef.current?.closest<HTMLElement>('[role="group"]')?.focus();
@@ -86,13 +91,13 @@ export function StepList({ steps, onChange, problem }: StepListProps) {
       <button
         type="button"
         className={styles.add}
-        disabled={steps.length >= MOST_STEPS}
+        disabled={steps.length >= most}
         onClick={() => {
           added.current = true;
           onChange(withNew(steps));
         }}
       >
-        <PlusIcon size={15} /> Add a step
+        <PlusIcon size={15} /> Add {noun === "entry" ? "an entry" : `a ${noun}`}
       </button>
       {problem !== undefined && (
         <p id={problemId} className={styles.problem} role="status" data-testid="plan-problem">

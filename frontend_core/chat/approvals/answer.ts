@@ -1,7 +1,6 @@
-/** An answer to a card, by either channel: what it adds to the agent's next request, and how to take it back. Pure but for the agent. */
+/** An answer to an open question, by either channel: what it adds to the agent's next request, and how to take it back. Pure but for the agent. */
 
 import type { HttpAgent, ResumeEntry } from "@ag-ui/client";
-import type { Channel } from "./channel";
 
 export interface Given {
   /** Put the answer in; what the request carries as `resume`. */
@@ -10,26 +9,34 @@ export interface Given {
   readonly undo: (agent: HttpAgent) => void;
 }
 
-export function answerOf(channel: Channel, interruptId: string, payload: unknown): Given {
-  if (channel === "card") {
-    const id = `${interruptId}-answer`; // The id that the server gives it, too: one answer, one message.
-    return {
-      give: (agent) => {
-        agent.addMessage({ id, role: "tool", toolCallId: interruptId, content: JSON.stringify(payload) });
-        return undefined;
-      },
-      undo: (agent) => {
-        agent.setMessages(agent.messages.filter((message) => message.id !== id));
-      },
-    };
-  }
+/** The answer to a call of the card tool. */
+export function byCard(interruptId: string, payload: unknown): Given {
+  const id = `${interruptId}-answer`; // The id that the server gives it, too: one answer, one message.
+  let others: HttpAgent["pendingInterrupts"] = [];
+  return {
+    give: (agent) => {
+      // With an open interrupt beside it the client would send nothing; the server tells of it again at the run's end.
+      others = agent.pendingInterrupts;
+      agent.pendingInterrupts = [];
+      agent.addMessage({ id, role: "tool", toolCallId: interruptId, content: JSON.stringify(payload) });
+      return undefined;
+    },
+    undo: (agent) => {
+      agent.pendingInterrupts = others;
+      agent.setMessages(agent.messages.filter((message) => message.id !== id));
+    },
+  };
+}
+
+/** The answer to an interrupt: its payload, or that there is none. */
+export function byInterrupt(interruptId: string, answer: { readonly payload: unknown } | "cancelled"): Given {
   let others: HttpAgent["pendingInterrupts"] = [];
   return {
     give: (agent) => {
       // The client sends nothing before all open ones are answered; the server takes them one by one and tells of the rest.
       others = agent.pendingInterrupts;
       agent.pendingInterrupts = others.filter(({ id }) => id === interruptId);
-      return [{ interruptId, status: "resolved", payload }];
+      return [answer === "cancelled" ? { interruptId, status: "cancelled" } : { interruptId, status: "resolved", payload: answer.payload }];
     },
     undo: (agent) => {
       agent.pendingInterrupts = others;

@@ -13,7 +13,8 @@ const whole = {
   state: "new",
   tool: "delete_source",
   fromModel: { source_id: "s1" },
-  editable: ["steps", 7],
+  editable: ["steps"],
+  fields: [{ name: "steps", kind: "list", nullable: false, minItems: 1 }, { name: "when", kind: "date" }, 7],
   askedAt: 1,
   answerBy: 2,
 };
@@ -33,7 +34,7 @@ describe("readCard", () => {
       state: "new",
       tool: "delete_source",
       fromModel: { source_id: "s1" },
-      editable: ["steps"],
+      fields: [expect.objectContaining({ name: "steps", kind: "list" })],
       answerBy: 2,
     });
   });

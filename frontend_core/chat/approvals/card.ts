@@ -9,6 +9,8 @@ export const CARD_TOOL = "approve_action";
 /** Where a card stands in an interrupt's and a message's metadata. */
 export const MARK = "middleCore";
 
+import { readField, type Field } from "./fields";
+
 export interface Fact {
   readonly label: string;
   readonly value: string;
@@ -29,7 +31,8 @@ export interface Card {
   readonly state: "new" | "invalid" | "unknown";
   readonly tool: string;
   readonly fromModel: Readonly<Record<string, unknown>>;
-  readonly editable: readonly string[];
+  /** Of the arguments in `fromModel` that the person may change. */
+  readonly fields: readonly Field[];
   /** Milliseconds since the epoch, by the server's clock. */
   readonly answerBy: number | undefined;
 }
@@ -43,6 +46,8 @@ export interface Verdict {
   /** False where it was tried and refused. */
   readonly ok: boolean | undefined;
   readonly message: string;
+  /** The arguments that were approved in place of those on the card. */
+  readonly edits?: Readonly<Record<string, unknown>>;
 }
 
 /** Undefined where it is no card, or not yet a whole one. */
@@ -65,7 +70,7 @@ export function readCard(value: unknown): Card | undefined {
     state: state === "invalid" || state === "unknown" ? state : "new",
     tool: visible(text(value.tool)),
     fromModel: isRecord(value.fromModel) ? value.fromModel : {},
-    editable: Array.isArray(value.editable) ? value.editable.filter((one) => typeof one === "string") : [],
+    fields: Array.isArray(value.fields) ? value.fields.flatMap(readField) : [],
     answerBy: typeof value.answerBy === "number" ? value.answerBy : undefined,
   };
 }
@@ -76,7 +81,8 @@ export function readVerdict(value: unknown): Verdict | undefined {
   if (!isRecord(read)) return undefined;
   const status = STATUSES.find((one) => one === read.status);
   if (status === undefined) return undefined;
-  return { status, ok: typeof read.ok === "boolean" ? read.ok : undefined, message: visible(text(read.message)) };
+  const verdict = { status, ok: typeof read.ok === "boolean" ? read.ok : undefined, message: visible(text(read.message)) };
+  return isRecord(read.edits) ? { ...verdict, edits: read.edits } : verdict;
 }
 
 const ON_THE_WAY: ReadonlySet<Status> = new Set(["pending", "answered", "approved", "edited", "executing"]);

@@ -1,21 +1,27 @@
 /**
- * Approvals in a conversation: by CopilotKit's card tool (`useHumanInTheLoop`) or as its interrupts (`useInterrupt`),
- * whichever this tab uses; drawn by one card, answered through the session, which sees what becomes of the answer.
+ * What a person is asked in a conversation: approvals by CopilotKit's card tool (`useHumanInTheLoop`) or as its interrupts
+ * (`useInterrupt`), whichever this tab uses, and a graph's own questions, which are always interrupts. Answered through
+ * the session, which sees what becomes of the answer.
  *
  * CopilotKit asks about one card at a time and sends several interrupts' answers together. Here each card is answered
  * by itself, in any order: an answer is one message, or one entry of `resume`, and a run that follows from it.
  */
 
+import type { Interrupt } from "@ag-ui/client";
 import { useCopilotKit, useHumanInTheLoop, useInterrupt } from "@copilotkit/react-core/v2/headless";
 import { createContext, useCallback, useContext, useEffect, useMemo, useState, type ReactNode } from "react";
 import type { SessionView } from "../session/screen";
 import type { ThreadSession } from "../session/threadSession";
 import { useStore } from "../ui/store";
 import { ApprovalCard, type Answer } from "./ApprovalCard";
-import { answerOf } from "./answer";
-import { CARD_TOOL, MARK, newest, readCard, readVerdict, type Card } from "./card";
+import { byCard, byInterrupt, type Given } from "./answer";
+import { useFocusKept } from "./arrival";
+import { CARD_TOOL, isRecord, MARK, newest, readCard, readVerdict, type Card } from "./card";
 import { channelOf, type Channel } from "./channel";
 import { Ledger, type Known } from "./ledger";
+import type { Look } from "./look";
+import { readQuestion } from "./question";
+import { QuestionCard } from "./QuestionCard";
 
 interface Desk {
   readonly agentId: string;
@@ -24,8 +30,11 @@ interface Desk {
   readonly known: Known;
   readonly busy: boolean;
   readonly answer: (card: Card, answer: Answer) => void;
+  /** Answer a graph's own question, or tell it that there is no answer. */
+  readonly reply: (interruptId: string, reply: { readonly payload: unknown } | "cancelled") => void;
   readonly withdraw: () => void;
   readonly say: (words: string) => void;
+  readonly looks: Map<string, Look>;
 }
 
 const DeskContext = createContext<Desk | undefined>(undefined);
@@ -42,7 +51,9 @@ export function Approvals({ session, view, signedIn, children }: ApprovalsProps)
   const [ledger] = useState(() => new Ledger());
   const [channel] = useState(() => channelOf(window.location.search, sessionStorage));
   const [words, say] = useState("");
+  const [looks] = useState(() => new Map<string, Look>());
   const known = useStore(ledger.known);
+  useFocusKept(known, view.rows, view.phase);
 
   const { agentId } = session;
   useEffect(() => {
@@ -62,31 +73,44 @@ export function Approvals({ session, view, signedIn, children }: ApprovalsProps)
     };
   }, [copilotkit, agentId, ledger]);
 
-  const answer = useCallback(
-    (card: Card, given: Answer) => {
-      const id = card.interruptId;
-      const { give, undo } = answerOf(channel, id, given);
+  const give = useCallback(
+    (id: string, given: Given, edits?: Answer["edits"]) => {
       const began = session.answer({
         give: (agent) => {
-          const resume = give(agent);
+          const resume = given.give(agent);
           ledger.release(id);
           return resume;
         },
         undo: (agent) => {
-          undo(agent);
+          given.undo(agent);
           ledger.unsend(id);
         },
       });
-      if (began) ledger.send(id);
+      if (began) ledger.send(id, edits);
     },
-    [channel, ledger, session],
+    [ledger, session],
+  );
+  const answer = useCallback(
+    ({ interruptId }: Card, given: Answer) => {
+      give(interruptId, channel === "card" ? byCard(interruptId, given) : byInterrupt(interruptId, { payload: given }), given.edits);
+    },
+    [channel, give],
+  );
+  const reply = useCallback(
+    (interruptId: string, given: { readonly payload: unknown } | "cancelled") => {
+      give(interruptId, byInterrupt(interruptId, given));
+    },
+    [give],
   );
   const withdraw = useCallback(() => {
     session.withdraw();
   }, [session]);
 
   const busy = view.phase !== "idle" || !signedIn;
-  const desk = useMemo(() => ({ agentId, channel, ledger, known, busy, answer, withdraw, say }), [agentId, channel, ledger, known, busy, answer, withdraw]);
+  const desk = useMemo(
+    () => ({ agentId, channel, ledger, known, busy, answer, reply, withdraw, say, looks }),
+    [agentId, channel, ledger, known, busy, answer, reply, withdraw, looks],
+  );
   return (
     <DeskContext value={desk}>
       {channel === "card" && <CardTool />}
@@ -134,9 +158,15 @@ function CalledCard({ toolCallId, args, result, respond }: CalledCardProps) {
   return card === undefined ? null : <Drawn card={card} result={result} />;
 }
 
+/** Whether anything waits for the person's answer on this screen, and how to take all of it back. */
+export function useWaiting(): { readonly waiting: boolean; readonly withdraw: () => void } {
+  const { known, busy, withdraw } = useDesk();
+  return { waiting: known.open.size > 0 && !busy, withdraw };
+}
+
 /** The open questions that came as interrupts. Stands below the last message. */
 export function OpenInterrupts() {
-  const { agentId, channel } = useDesk();
+  const { agentId } = useDesk();
   const { copilotkit } = useCopilotKit();
   const [ready, setReady] = useState(false);
 
@@ -152,7 +182,7 @@ export function OpenInterrupts() {
     };
   }, [copilotkit, agentId]);
 
-  return channel === "interrupt" && ready ? <Interrupts agentId={agentId} /> : null;
+  return ready ? <Interrupts agentId={agentId} /> : null;
 }
 
 function Interrupts({ agentId }: { readonly agentId: string }) {
@@ -161,9 +191,9 @@ function Interrupts({ agentId }: { readonly agentId: string }) {
     renderInChat: false,
     render: ({ interrupts }) => (
       <>
-        {interrupts.map(({ id, metadata }) => {
-          const card = readCard(metadata?.[MARK]);
-          return card === undefined ? null : <OpenCard key={id} card={card} />;
+        {interrupts.map((interrupt) => {
+          const card = readCard(interrupt.metadata?.[MARK]);
+          return card === undefined ? <OpenQuestion key={interrupt.id} interrupt={interrupt} /> : <OpenCard key={interrupt.id} card={card} />;
         })}
       </>
     ),
@@ -172,7 +202,34 @@ function Interrupts({ agentId }: { readonly agentId: string }) {
 
 function OpenCard({ card }: { readonly card: Card }) {
   const { known } = useDesk();
-  return isOpen(known, card) ? <Drawn card={card} /> : null;
+  return isOpen(known, card.interruptId) ? <Drawn card={card} /> : null;
+}
+
+function OpenQuestion({ interrupt }: { readonly interrupt: Interrupt }) {
+  const { known } = useDesk();
+  return isOpen(known, interrupt.id) ? <Asked interrupt={interrupt} /> : null;
+}
+
+function Asked({ interrupt: { id, message, responseSchema, metadata } }: { readonly interrupt: Interrupt }) {
+  const { ledger, busy, reply, withdraw, say } = useDesk();
+  const given: unknown = isRecord(metadata?.langgraph) ? metadata.langgraph.raw : undefined;
+  const question = useMemo(() => readQuestion(given ?? message, responseSchema), [given, message, responseSchema]);
+  useEffect(() => ledger.opened(id), [ledger, id]);
+  return (
+    <QuestionCard
+      interruptId={id}
+      question={question}
+      busy={busy}
+      onAnswer={(payload) => {
+        reply(id, { payload });
+      }}
+      onCancel={() => {
+        reply(id, "cancelled");
+      }}
+      onWithdraw={withdraw}
+      onSay={say}
+    />
+  );
 }
 
 /** Stands in place of a guarded call's own line while a card tells of it. */
@@ -181,31 +238,35 @@ export function Guarded({ callId, children }: { readonly callId: string; readonl
   const about = desk === undefined ? [] : [...desk.known.cards.values()].filter((card) => card.toolCallId === callId);
   if (desk === undefined || about.length === 0) return children;
   if (desk.channel === "card") return null;
-  return about.filter((card) => !isOpen(desk.known, card)).map((card) => <Drawn key={card.interruptId} card={card} />);
+  return about.filter((card) => !isOpen(desk.known, card.interruptId)).map((card) => <Drawn key={card.interruptId} card={card} />);
 }
 
 function Drawn({ card, result }: { readonly card: Card; readonly result?: string | undefined }) {
-  const { known, busy, answer, withdraw, say } = useDesk();
+  const { ledger, known, busy, answer, withdraw, say, looks } = useDesk();
+  const { interruptId } = card;
   const told = readVerdict(result);
-  const verdict = newest(told, known.verdicts.get(card.interruptId));
+  const verdict = newest(told, known.verdicts.get(interruptId));
   // A result without a verdict is this page's own answer, still alone.
-  const sent = known.sent.has(card.interruptId) || (result !== undefined && told === undefined);
+  const sent = known.sent.has(interruptId) || (result !== undefined && told === undefined);
   return (
     <ApprovalCard
       card={card}
       verdict={verdict}
       sent={sent}
+      sentEdits={known.sent.get(interruptId)}
       busy={busy}
       onAnswer={(given) => {
         answer(card, given);
       }}
       onWithdraw={withdraw}
       onSay={say}
+      onOpen={ledger.opened}
+      looks={looks}
     />
   );
 }
 
-function isOpen(known: Known, { interruptId }: Card): boolean {
+function isOpen(known: Known, interruptId: string): boolean {
   const status = known.verdicts.get(interruptId)?.status ?? "pending";
   return status === "pending" && !known.sent.has(interruptId);
 }

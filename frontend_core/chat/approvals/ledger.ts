@@ -9,16 +9,20 @@ import type { AbstractAgent } from "@ag-ui/client";
 import { Store } from "../ui/store";
 import { CARD_TOOL, isRecord, MARK, newest, readCard, readVerdict, type Card, type Verdict } from "./card";
 
+type Edits = Readonly<Record<string, unknown>>;
+
 export interface Known {
   /** By interrupt id. */
   readonly cards: ReadonlyMap<string, Card>;
   readonly verdicts: ReadonlyMap<string, Verdict>;
-  /** Interrupt ids whose answer was sent and not heard of since. */
-  readonly sent: ReadonlySet<string>;
+  /** Interrupt ids whose answer was sent and not heard of since, with the changes in it. */
+  readonly sent: ReadonlyMap<string, Edits | undefined>;
+  /** Interrupt ids that are on the screen and can be answered. */
+  readonly open: ReadonlySet<string>;
 }
 
 export class Ledger {
-  readonly known = new Store<Known>({ cards: new Map(), verdicts: new Map(), sent: new Set() });
+  readonly known = new Store<Known>({ cards: new Map(), verdicts: new Map(), sent: new Map(), open: new Set() });
   /** The call that the card tool waits for, and how to let it go. */
   #waiting: { readonly id: string; readonly release: () => void } | undefined;
 
@@ -45,6 +49,7 @@ export class Ledger {
           if (message.role === "assistant") {
             for (const call of message.toolCalls ?? []) if (call.function.name === CARD_TOOL && !answered.has(call.id)) this.unsend(call.id);
           }
+          if (message.role === "activity") this.#tell(message.content.interruptId, readVerdict(message.content));
           if (message.role !== "tool") continue;
           this.#tell(message.toolCallId, readVerdict(message.content));
           const told: unknown = "metadata" in message && isRecord(message.metadata) ? message.metadata[MARK] : undefined;
@@ -66,15 +71,23 @@ export class Ledger {
     this.known.set({ ...this.known.get(), cards: new Map(cards).set(card.interruptId, card) });
   }
 
+  /** It is on the screen and can be answered; the result says that it is so no longer. */
+  readonly opened = (id: string): (() => void) => {
+    this.known.set({ ...this.known.get(), open: new Set(this.known.get().open).add(id) });
+    return () => {
+      this.known.set({ ...this.known.get(), open: new Set([...this.known.get().open].filter((one) => one !== id)) });
+    };
+  };
+
   /** An answer goes out. */
-  send(id: string): void {
-    this.known.set({ ...this.known.get(), sent: new Set(this.known.get().sent).add(id) });
+  send(id: string, edits?: Edits): void {
+    this.known.set({ ...this.known.get(), sent: new Map(this.known.get().sent).set(id, edits) });
   }
 
   /** It did not arrive. */
   unsend(id: string): void {
     if (!this.known.get().sent.has(id)) return;
-    this.known.set({ ...this.known.get(), sent: new Set([...this.known.get().sent].filter((one) => one !== id)) });
+    this.known.set({ ...this.known.get(), sent: new Map([...this.known.get().sent].filter(([one]) => one !== id)) });
   }
 
   /** CopilotKit's card tool waits for this call. What it is given does not matter: the answer stands in a message by then. */

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { changesOf, LONGEST_STEP, MOST_STEPS, moved, problemOf, rewritten, stepsOf, withNew, without } from "./steps";
+import { changesOf, moved, problemOf, rewritten, stepsOf, withNew, without } from "./steps";
 
 const three = stepsOf(["a", "b", "c"]);
 const texts = (steps: readonly { readonly text: string }[]) => steps.map(({ text }) => text);
@@ -20,12 +20,15 @@ it("gives each new step a key of its own", () => {
   expect(withNew([])).toEqual([{ key: 0, text: "" }]);
 });
 
-it("says what keeps a plan from being sent", () => {
-  expect(problemOf(three)).toBeUndefined();
-  expect(problemOf([])).toBe("A plan needs at least one step.");
-  expect(problemOf(rewritten(three, 1, "  "))).toBe("Step 2 is empty.");
-  expect(problemOf(rewritten(three, 2, "x".repeat(LONGEST_STEP + 1)))).toBe("Step 3 is longer than 300 characters.");
-  expect(problemOf(stepsOf(Array.from({ length: MOST_STEPS + 1 }, () => "x")))).toBe("A plan has at most 12 steps.");
+it("says what keeps a list from being sent", () => {
+  const rules = { noun: "step", nouns: "steps", least: 1, most: 12, longest: 300 };
+  expect(problemOf(three, rules)).toBeUndefined();
+  expect(problemOf([], rules)).toBe("At least one step is needed.");
+  expect(problemOf([], { ...rules, least: 2 })).toBe("At least 2 steps are needed.");
+  expect(problemOf([], { ...rules, least: 0 })).toBeUndefined();
+  expect(problemOf(rewritten(three, 1, "  "), rules)).toBe("Step 2 is empty.");
+  expect(problemOf(rewritten(three, 2, "x".repeat(301)), rules)).toBe("Step 3 is longer than 300 characters.");
+  expect(problemOf(stepsOf(Array.from({ length: 13 }, () => "x")), rules)).toBe("There can be at most 12 steps.");
 });
 
 it("sends nothing where nothing was changed", () => {

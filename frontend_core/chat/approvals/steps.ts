@@ -1,4 +1,4 @@
-/** A plan's steps while a person changes them: what each change makes of them, and why they cannot be sent. Pure. */
+/** A list of texts, such as a plan's steps, while a person changes it: what each change makes of it, and why it cannot be sent. Pure. */
 
 export interface Step {
   /** Stays with the step when it moves. */
@@ -6,9 +6,14 @@ export interface Step {
   readonly text: string;
 }
 
-/** As many and as long as the server takes. */
-export const MOST_STEPS = 12;
-export const LONGEST_STEP = 300;
+/** What one of them is called, and as many and as long as the server takes. */
+export interface ListRules {
+  readonly noun: string;
+  readonly nouns: string;
+  readonly least: number;
+  readonly most: number;
+  readonly longest: number;
+}
 
 export function stepsOf(value: unknown): readonly Step[] {
   const texts = Array.isArray(value) ? value.filter((one): one is string => typeof one === "string") : [];
@@ -34,13 +39,14 @@ export function withNew(steps: readonly Step[]): readonly Step[] {
 }
 
 /** Why these cannot be sent, in words; undefined if they can. */
-export function problemOf(steps: readonly Step[]): string | undefined {
-  if (steps.length === 0) return "A plan needs at least one step.";
-  if (steps.length > MOST_STEPS) return `A plan has at most ${MOST_STEPS} steps.`;
+export function problemOf(steps: readonly Step[], { noun, nouns, least, most, longest }: ListRules): string | undefined {
+  if (steps.length < least) return least === 1 ? `At least one ${noun} is needed.` : `At least ${least} ${nouns} are needed.`;
+  if (steps.length > most) return `There can be at most ${most} ${nouns}.`;
+  const called = noun.charAt(0).toUpperCase() + noun.slice(1);
   const empty = steps.findIndex(({ text }) => text.trim() === "");
-  if (empty !== -1) return `Step ${empty + 1} is empty.`;
-  const long = steps.findIndex(({ text }) => text.length > LONGEST_STEP);
-  if (long !== -1) return `Step ${long + 1} is longer than ${LONGEST_STEP} characters.`;
+  if (empty !== -1) return `${called} ${empty + 1} is empty.`;
+  const long = steps.findIndex(({ text }) => text.length > longest);
+  if (long !== -1) return `${called} ${long + 1} is longer than ${longest} characters.`;
   return undefined;
 }
 

@@ -12,12 +12,13 @@ beforeEach(() => {
 });
 afterEach(cleanup);
 
-function show(more: { running?: boolean; blocked?: string } = {}) {
+function show(more: { running?: boolean; blocked?: string; onWithdraw?: () => void } = {}) {
   const element = (
     <Composer
       draftKey="t"
       running={more.running ?? false}
       blocked={more.blocked}
+      onWithdraw={more.onWithdraw}
       hint="hint"
       inputRef={null}
       onSend={(text) => {
@@ -89,5 +90,17 @@ describe("Composer", () => {
     expect(input().placeholder).toBe("Sign in again to send");
     type("Hi");
     expect(sendButton().disabled).toBe(true);
+  });
+
+  it("offers to take back what the person is asked, and still sends", () => {
+    let withdrawn = 0;
+    show({ onWithdraw: () => { withdrawn++; } });
+    type("Hi");
+    fireEvent.click(screen.getByRole("button", { name: "Withdraw the request" }));
+    fireEvent.click(sendButton());
+    expect([withdrawn, sent]).toEqual([1, ["Hi"]]);
+    cleanup();
+    show({ running: true, onWithdraw: () => { withdrawn++; } });
+    expect(screen.queryByRole("button", { name: "Withdraw the request" })).toBeNull();
   });
 });

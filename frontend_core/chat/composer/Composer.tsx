@@ -1,5 +1,5 @@
 /**
- * Where people type. Enter sends, Shift+Enter breaks the line, Escape stops.
+ * Where people type. Enter sends, Shift+Enter breaks the line, Escape stops, or takes back what the person is asked.
  *
  * The text belongs to this component until `onSend` has taken it: a refused send costs no words.
  */
@@ -19,10 +19,12 @@ interface ComposerProps {
   /** True when the message was taken. */
   readonly onSend: (text: string) => boolean;
   readonly onStop: () => void;
+  /** Something waits for the person's answer, and this takes it back. */
+  readonly onWithdraw?: (() => void) | undefined;
   readonly inputRef: Ref<HTMLTextAreaElement>;
 }
 
-export function Composer({ draftKey, running, blocked, hint, onSend, onStop, inputRef }: ComposerProps) {
+export function Composer({ draftKey, running, blocked, hint, onSend, onStop, onWithdraw, inputRef }: ComposerProps) {
   const [text, setText] = useState(() => readDraft(sessionStorage, draftKey));
   const actionRef = useRef<HTMLButtonElement>(null);
   const hintId = useId();
@@ -74,6 +76,12 @@ export function Composer({ draftKey, running, blocked, hint, onSend, onStop, inp
             }}
             onKeyDown={onKeyDown}
           />
+          {onWithdraw !== undefined && !running && (
+            <button type="button" className={styles.withdraw} data-testid="withdraw" aria-label="Withdraw the request" title="Withdraw the request (Esc)" onClick={onWithdraw}>
+              <StopIcon size={18} />
+              <span aria-hidden="true">Withdraw</span>
+            </button>
+          )}
           {running ? (
             <button
               ref={actionRef}
@@ -101,7 +109,7 @@ export function Composer({ draftKey, running, blocked, hint, onSend, onStop, inp
           )}
         </div>
         <p id={hintId} className={styles.hint}>
-          {hint}
+          {onWithdraw === undefined || running ? hint : "A message withdraws what you are asked, and is answered."}
         </p>
       </form>
     </div>

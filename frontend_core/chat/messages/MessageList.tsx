@@ -1,6 +1,7 @@
 /** The conversation: its rows, what is going on right now, and what went wrong. */
 
 import { useEffect, type ReactNode } from "react";
+import { AskedCard } from "../approvals/QuestionCard";
 import type { SessionView } from "../session/screen";
 import { ArrowDownIcon } from "../ui/icons";
 import { AssistantMessage, StoppedMark } from "./AssistantMessage";
@@ -46,6 +47,7 @@ export function MessageList({ view, welcome, signedIn, onRetry, onDismiss, child
             {rows.map((row) => {
               if (row.kind === "user") return <UserMessage key={row.id} text={row.text} waiting={row.waiting} />;
               if (row.kind === "assistant") return <AssistantMessage key={row.id} row={row} />;
+              if (row.kind === "asked") return <AskedCard key={row.id} asked={row.asked} />;
               return (
                 <details key={row.id} className={styles.reasoning}>
                   <summary>{row.streaming ? "Thinking…" : "Thought for a moment"}</summary>
@@ -87,6 +89,7 @@ function activityOf({ phase, rows, progress }: SessionView): string | undefined 
   const last = rows.at(-1);
   if (last === undefined || last.kind === "user") return "Thinking…";
   if (last.kind === "reasoning") return undefined;
+  if (last.kind === "asked") return "Thinking…";
   if (last.tools.length > 0 && last.tools.every(({ result }) => result !== undefined)) return "Writing the answer…";
   return undefined;
 }

@@ -51,7 +51,7 @@ const LIVE_EVENTS: ReadonlySet<string> = new Set([
 
 export class AgentStream {
   agent: HttpAgent | undefined;
-  /** What RUN_STARTED called the newest run that was seen. */
+  /** The server's name of the newest run that was seen: what RUN_STARTED calls it, an answer shares with its question. */
   seenRunId: string | undefined;
   /** Settles when the stream that was begun last is over. */
   reading: Promise<void> = Promise.resolve();
@@ -171,8 +171,7 @@ export class AgentStream {
         this.#watch.end = undefined;
         on.changed();
       },
-      onRunStartedEvent: ({ event }) => {
-        this.seenRunId = event.runId;
+      onRunStartedEvent: () => {
         this.#watch.progressed = true;
       },
       onMessagesSnapshotEvent: on.snapshot,
@@ -189,6 +188,8 @@ export class AgentStream {
         this.#watch.error = error;
       },
       onCustomEvent: ({ event }) => {
+        const value: unknown = event.value;
+        if (event.name === "middle_core.run" && isObject(value) && typeof value.runId === "string") this.seenRunId = value.runId;
         on.custom(event.name, event.value);
       },
       onMessagesChanged: on.changed,

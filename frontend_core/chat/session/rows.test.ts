@@ -88,3 +88,20 @@ describe("weightOf", () => {
     expect(weightOf([])).toBe(0);
   });
 });
+
+it("shows a question that is over where it was asked, and no other activity", () => {
+  const content = { interruptId: "i", status: "answered", question: "What colour?", answer: "blue" };
+  const messages = [
+    { id: "u", role: "user" as const, content: "Hi" },
+    { id: "i-question", role: "activity" as const, activityType: "middle_core.question", content },
+    { id: "x", role: "activity" as const, activityType: "a2ui", content: {} },
+    { id: "a", role: "assistant" as const, content: "Blue it is." },
+  ];
+  const rows = buildRows({ messages, running: false, stopped: new Set() });
+  expect(rows.map(({ kind, text }) => [kind, text])).toEqual([
+    ["user", "Hi"],
+    ["asked", "What colour?\nanswered\nblue"],
+    ["assistant", "Blue it is."],
+  ]);
+  expect(buildRows({ messages, running: false, stopped: new Set() }, rows)).toBe(rows);
+});

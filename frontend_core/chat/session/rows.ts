@@ -6,6 +6,7 @@
  */
 
 import type { Message, ToolCall, ToolMessage } from "@ag-ui/core";
+import { readAsked, type Asked } from "../approvals/question";
 
 export interface ToolRow {
   readonly call: ToolCall;
@@ -15,6 +16,8 @@ export interface ToolRow {
 export type Row =
   | { readonly kind: "user"; readonly id: string; readonly text: string; readonly waiting: boolean }
   | { readonly kind: "reasoning"; readonly id: string; readonly text: string; readonly streaming: boolean }
+  /** A question of the graph that is over; `text` is all that it says. */
+  | { readonly kind: "asked"; readonly id: string; readonly text: string; readonly asked: Asked }
   | {
       readonly kind: "assistant";
       readonly id: string;
@@ -34,6 +37,9 @@ export interface RowInput {
   /** Ids of messages whose run was stopped while this page looked on. */
   readonly stopped: ReadonlySet<string>;
 }
+
+/** The `activityType` of a question that is over. */
+const QUESTION = "middle_core.question";
 
 /** Builds the rows, reusing those of `previous` that say the same. */
 export function buildRows({ messages, outgoing, running, stopped }: RowInput, previous: readonly Row[] = []): readonly Row[] {
@@ -55,6 +61,9 @@ export function buildRows({ messages, outgoing, running, stopped }: RowInput, pr
       add({ kind: "user", id: message.id, text: textOf(message.content), waiting: false });
     } else if (message.role === "reasoning") {
       add({ kind: "reasoning", id: message.id, text: message.content, streaming });
+    } else if (message.role === "activity") {
+      const asked = message.activityType === QUESTION ? readAsked(message.content) : undefined;
+      if (asked !== undefined) add({ kind: "asked", id: message.id, text: [asked.question.words, asked.status, asked.answer ?? ""].join("\n"), asked });
     } else if (message.role === "assistant") {
       const text = message.content ?? "";
       const tools = (message.toolCalls ?? []).map((call) => toolRow(call, results.get(call.id)));
@@ -81,7 +90,7 @@ export function weightOf(rows: readonly Row[]): number {
 
 /** The message whose answer a stop cuts: the last one of the assistant after the last of the user. */
 export function openAnswer(rows: readonly Row[]): string | undefined {
-  const last = rows.findLast((row) => row.kind !== "reasoning");
+  const last = rows.findLast((row) => row.kind !== "reasoning" && row.kind !== "asked");
   return last?.kind === "assistant" ? last.id : undefined;
 }
 
@@ -105,6 +114,7 @@ function sameRow(a: Row, b: Row): boolean {
   if (a.kind !== b.kind || a.text !== b.text) return false;
   if (a.kind === "user") return b.kind === "user" && a.waiting === b.waiting;
   if (a.kind === "reasoning") return b.kind === "reasoning" && a.streaming === b.streaming;
+  if (a.kind === "asked") return b.kind === "asked";
   if (b.kind !== "assistant" || a.streaming !== b.streaming || a.stopped !== b.stopped || a.interrupted !== b.interrupted) return false;
   if (a.tools.length !== b.tools.length) return false;
   return a.tools.every((tool, index) => {

@@ -370,7 +370,7 @@ describe("other tabs", () => {
     runtime.connect = [(stage) => { stage.send(started, snapshot(user("u0", "Old")), finished).end(); }];
     open(true);
     await idle();
-    const theirs = held({ ...started, runId: "r2" }, snapshot(user("u0", "Old"), user("x1", "Theirs")), begin("a1"), say("a1", "Going"));
+    const theirs = held(started, { type: "CUSTOM", name: "middle_core.run", value: { runId: "r2" } }, snapshot(user("u0", "Old"), user("x1", "Theirs")), begin("a1"), say("a1", "Going"));
     runtime.connect = [theirs.play];
     runtime.stop = [(stage) => { stage.refuse(200, { stopped: true }); }];
     session.attach();
@@ -378,7 +378,7 @@ describe("other tabs", () => {
     await until(() => texts().at(-1) === "a:Going", "their words");
     expect(session.seenRunId).toBe("r2");
     session.stop();
-    (await theirs.stage()).send(close("a1"), cancelled, { ...finished, runId: "r2" }).end();
+    (await theirs.stage()).send(close("a1"), cancelled, finished).end();
     await idle();
     expect(texts()).toEqual(["u:Old", "u:Theirs", "a:Going"]);
     expect(stoppedIds()).toEqual(["a1"]);

@@ -110,7 +110,7 @@ export class ThreadSession {
     return this.#known;
   }
 
-  /** What RUN_STARTED called the newest run that this page has seen. */
+  /** The server's name of the newest run that this page has seen. */
   get seenRunId(): string | undefined {
     return this.#stream.seenRunId;
   }

@@ -12,7 +12,7 @@ export interface WatchDeps {
   readonly fetchStatus: (etag: string | undefined) => Promise<StatusAnswer>;
   /** Whether now is a moment to look: the page is idle and the server may know the thread. */
   readonly ready: () => boolean;
-  /** What RUN_STARTED called the newest run that this page has seen. */
+  /** The server's name of the newest run that this page has seen. */
   readonly seenRunId: () => string | undefined;
   readonly attach: () => void;
   readonly onError: (error: unknown) => void;

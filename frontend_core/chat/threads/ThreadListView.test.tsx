@@ -1,5 +1,5 @@
 import { cleanup, fireEvent, render, screen } from "@testing-library/react";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { ThreadListState } from "./threadList";
 import { ThreadListView } from "./ThreadListView";
 
@@ -8,13 +8,19 @@ let deleted: string[];
 let reloads: number;
 
 beforeEach(() => {
+  // Ages are told by the clock: a real one may be set back by a moment, or stand still for minutes on a busy machine.
+  vi.useFakeTimers({ now: NOW, toFake: ["Date"] });
   [opened, deleted, reloads] = [[], [], 0];
 });
-afterEach(cleanup);
+afterEach(() => {
+  cleanup();
+  vi.useRealTimers();
+});
 
+const NOW = 1_800_000_000_000;
 const ITEMS = [
-  { id: "t1", title: "First", updatedAt: Date.now(), running: true },
-  { id: "t/2", title: "", updatedAt: Date.now() - 120_000, running: false },
+  { id: "t1", title: "First", updatedAt: NOW, running: true },
+  { id: "t/2", title: "", updatedAt: NOW - 150_000, running: false },
 ];
 
 function show(list: ThreadListState): void {

@@ -67,7 +67,9 @@ function ThreadRow({ item, now, current, onOpen, onDelete }: ThreadRowProps) {
           role="group"
           aria-label={`Delete ${title}?`}
           onKeyDown={(event) => {
-            if (event.key === "Escape") setConfirming(false);
+            if (event.key !== "Escape") return;
+            event.preventDefault(); // It is not meant for the answer that is being written.
+            setConfirming(false);
           }}
         >
           <span>Delete?</span>

@@ -19,7 +19,7 @@ describe("the thread doors", () => {
   });
 
   it("tell a status with its tag, and that nothing has changed", async () => {
-    const body = { threadId: "a", title: "A", updatedAt: 5, running: true, activeRun: { clientRunId: "r2" }, lastRun: { clientRunId: "r2" } };
+    const body = { threadId: "a", title: "A", updatedAt: 5, running: true, activeRun: { runId: "r2", clientRunId: "c" }, lastRun: { runId: "r2", clientRunId: "c" } };
     const fresh = await threadStatus(caller(() => Response.json(body, { headers: { etag: '"e"' } })), "a/ b");
     expect(seen.at(-1)?.path).toBe("/api/threads/a%2F%20b");
     expect(fresh).toMatchObject({ changed: true, etag: '"e"', status: { activeRunId: "r2", lastRunId: "r2" } });

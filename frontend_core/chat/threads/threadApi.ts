@@ -11,7 +11,7 @@ export interface ThreadItem {
 }
 
 export interface ThreadStatus extends ThreadItem {
-  /** What RUN_STARTED called the run that is going on, and the newest one, running or not. */
+  /** The run that is going on, and the newest one, running or not, by the server's own ids. */
   readonly activeRunId: string | undefined;
   readonly lastRunId: string | undefined;
 }
@@ -69,7 +69,7 @@ function readItem(value: unknown): ThreadItem | undefined {
 }
 
 function runIdOf(value: unknown): string | undefined {
-  return isRecord(value) && typeof value.clientRunId === "string" ? value.clientRunId : undefined;
+  return isRecord(value) && typeof value.runId === "string" ? value.runId : undefined;
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -39,6 +39,9 @@ export const CheckIcon = ({ size }: IconProps) => <Icon size={size}><path d="m5 
 export const AlertIcon = ({ size }: IconProps) => (
   <Icon size={size}><circle cx="12" cy="12" r="8.5" /><path d="M12 8v4.5M12 15.8v.1" /></Icon>
 );
+export const QuestionIcon = ({ size }: IconProps) => (
+  <Icon size={size}><circle cx="12" cy="12" r="8.5" /><path d="M9.6 9.6a2.5 2.5 0 1 1 3.6 2.3c-.8.4-1.2.9-1.2 1.8M12 16.6v.1" /></Icon>
+);
 export const ChevronIcon = ({ size }: IconProps) => <Icon size={size}><path d="m9 6 6 6-6 6" /></Icon>;
 export const ArrowDownIcon = ({ size }: IconProps) => <Icon size={size}><path d="M12 5v14M6 13l6 6 6-6" /></Icon>;
 export const CopyIcon = ({ size }: IconProps) => (
