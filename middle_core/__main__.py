@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import signal
 import sys
 import time
@@ -55,6 +56,17 @@ class DrainingServer(uvicorn.Server):
         if parts is not None:
             parts.supervisor.begin_drain()
         await super().shutdown(sockets)
+
+
+def end_now(number: int, frame: object) -> None:
+    """End the process at once, with success: a stop that was asked for, and everything is closed.
+
+    uvicorn raises its signal again once it has shut down. Python's own way would then wait for threads of sync tools and for graphs that
+    ignore their cancellation; and the system's way does nothing at all in a container, where this is process 1.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
 
 
 class PlainRefusal:
@@ -167,9 +179,8 @@ def serve(host: Host = "127.0.0.1", port: Annotated[int, typer.Option(help="The 
             timeout_graceful_shutdown=5,
         )
         server = DrainingServer(config)
-        # uvicorn raises the signal again once it has shut down. As KeyboardInterrupt, Python's own, it would then wait for threads of
-        # sync tools and for graphs that ignore their cancellation; as the system's it ends the process, as SIGTERM does.
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, end_now)
         sys.setswitchinterval(SWITCH_INTERVAL_S)
         server.run()
         if not server.started:
