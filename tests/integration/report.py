@@ -19,14 +19,14 @@ FIGURE = "figure"
 NOT_TESTED = "NOT TESTED: "
 """How a skip begins that has to be seen."""
 
-COLUMNS = ("headers", "a token", "client leaves, talking", "client leaves, silent", "stop, talking", "stop, silent", "probe says")
+COLUMNS = ("headers", "a token", "a token, /chat", "client leaves, talking", "client leaves, silent", "stop, talking", "stop, silent", "probe says")
 
 Row = tuple[str, str, str, str]
 """Table, row, column, value."""
 
 
 def markdown(figures: Iterable[Row]) -> str:
-    """Both tables. Rows in the order in which they were measured; an empty cell was not measured."""
+    """Both tables. An empty cell was not measured."""
     hops: dict[str, dict[str, str]] = {}
     facts: dict[str, list[str]] = {}
     for table, row, column, value in figures:
@@ -36,9 +36,9 @@ def markdown(figures: Iterable[Row]) -> str:
             facts.setdefault(row, []).append(value)
     columns = [column for column in COLUMNS if any(column in cells for cells in hops.values())]
     lines = [
-        f"| what | {' | '.join(hops)} |",
-        f"|---|{'---|' * len(hops)}",
-        *(f"| {column} | {' | '.join(cells.get(column, '') for cells in hops.values())} |" for column in columns),
+        f"| through | {' | '.join(columns)} |",
+        f"|---|{'---|' * len(columns)}",
+        *(f"| {hop} | {' | '.join(cells.get(column, '') for column in columns)} |" for hop, cells in sorted(hops.items())),
         "",
         "| what happens | what is measured |",
         "|---|---|",

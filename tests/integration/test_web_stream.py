@@ -100,7 +100,7 @@ async def test_the_browser_sees_nothing_of_total_timeouts_behind_next(web: Web, 
     assert reader.text == "".join(words)
     [verdict] = await verify_streams([bytes(reader.raw)])
     assert verdict.ok, verdict
-    figures.fact("the same behind Next, total timeout 200 ms", f"{cuts} cuts; the browser's stream sees none of them")
+    figures.fact("one answer through Next, on a slow line, total timeout 200 ms behind it", f"{cuts} cuts; the browser's stream sees none of them")
 
 
 async def test_a_run_longer_than_every_timeout_on_the_path_completes_exactly(web: Web, tmp_path: Path, figures: Figures) -> None:
