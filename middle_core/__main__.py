@@ -30,7 +30,7 @@ from middle_core.demo import backend_core
 from middle_core.demo.issuer import PEOPLE, DevIssuer
 from middle_core.demo.stack import DevStack
 from middle_core.errors import NotFound
-from middle_core.probe import DEEP_S, SILENCES_S, command
+from middle_core.probe import DEEP_S, PROMPT, SILENCES_S, command
 from middle_core.settings import ProbeSettings, Settings
 
 cli = typer.Typer(no_args_is_help=True, add_completion=False, help="A durable middle tier for CopilotKit chats on LangGraph agents.")
@@ -227,6 +227,10 @@ def probe_hops(  # noqa: PLR0917 - options, all of them named
     urls: Annotated[
         list[str] | None, typer.Argument(help="Addresses of middle-core or of its Next site, from the inside to the outside.")
     ] = None,
+    agui: Annotated[list[str] | None, typer.Option(help="Any AG-UI endpoint, whole. Starts two short runs. Repeat it.")] = None,
+    chat: Annotated[list[str] | None, typer.Option(help="A /chat endpoint, whole. Starts two short runs. Repeat it.")] = None,
+    doors: Annotated[bool, typer.Option("--doors", help="Also the real doors of each address. Starts two short runs at each.")] = False,
+    prompt: Annotated[str, typer.Option(help="What runs are asked.")] = PROMPT,
     token_file: Annotated[Path | None, typer.Option(help="A file with a JWT. Or set MIDDLE_CORE_PROBE_TOKEN.")] = None,
     key_file: Annotated[Path | None, typer.Option(help="A file with the server's diag key. Or set MIDDLE_CORE_DIAG_KEY.")] = None,
     ca_file: Annotated[Path | None, typer.Option(help="Certificates of your own authority, PEM.")] = None,
@@ -243,7 +247,13 @@ def probe_hops(  # noqa: PLR0917 - options, all of them named
     """Tell for each hop whether streams arrive as they are sent. Status: 0 good, 1 a verdict is bad, 2 could not probe."""
     env = ProbeSettings()
     status = command.run(
-        targets=[(url, "diag") for url in urls or []],
+        targets=[
+            *((url, "diag") for url in urls or []),
+            *((url, "agui") for url in agui or []),
+            *((url, "chat") for url in chat or []),
+        ],
+        real_doors=doors,
+        prompt=prompt,
         token_file=token_file,
         key_file=key_file,
         ca_file=ca_file,

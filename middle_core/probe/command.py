@@ -44,7 +44,7 @@ def run(
     except (ValueError, OSError) as error:
         typer.echo(f"middle-core: {plain(error)}", err=True)
         return Exit.NOT_PROBED
-    typer.echo(f"Probing {len(hops)} {'hop' if len(hops) == 1 else 'hops'}; it takes at most {options.bound_s:.0f} s.", err=True)
+    typer.echo(f"Probing {len(hops)} {'hop' if len(hops) == 1 else 'hops'}; it takes at most {options.bound_s(hops):.0f} s.", err=True)
     report = asyncio.run(probe(hops, options))
     typer.echo(report.model_dump_json(indent=2) if as_json else render(report))
     return report.exit_code

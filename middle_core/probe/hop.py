@@ -17,12 +17,12 @@ import httpx
 
 from middle_core.probe import cuts, words
 from middle_core.probe.headers import check_headers
-from middle_core.probe.options import Options, Target
+from middle_core.probe.options import ENCODINGS, Options, Target
 from middle_core.probe.report import Cancel, Cut, Heartbeats, Hop, Level, Silence, Stream
+from middle_core.probe.streams import stream_of
 from middle_core.probe.verdict import Timed, judge
-from middle_core.probe.wire import Taken, Unprobed, take
+from middle_core.probe.wire import Taken, Unprobed, encoding_of, gather, take
 
-ENCODINGS: Final = ("identity", "gzip, br")
 PREFIXES: Final = ("", "/api")
 SLACK_S: Final = 10.0
 POLL_S: Final = 0.05
@@ -37,9 +37,9 @@ class DiagHop:
     def __init__(self, client: httpx.AsyncClient, target: Target, options: Options) -> None:
         self._client = client
         self._options = options
-        self._url = target.url.rstrip("/")
-        self._base = self._url
-        self._headers = auth(options, diag=True)
+        self.target = target
+        self._url = self._base = target.url.rstrip("/")
+        self._headers = options.headers(diag=True)
         self._heartbeat_s = 10.0
 
     async def probe(self) -> Hop:
@@ -107,23 +107,7 @@ class DiagHop:
         events = [(at, event) for at, frame in taken.frames if (event := diag_event(frame.data)) is not None]
         timed = [Timed(event["sent_at"] - event["received_at"], at) for at, event in events]
         judged = judge(timed, round_trip=taken.connect_ms)
-        stream = Stream(
-            accept_encoding=encoding,
-            content_encoding=taken.headers.get("content-encoding"),
-            verdict=judged.verdict,
-            burst=judged.burst,
-            late_ms=round(judged.late, 1),
-            held_ms=round(judged.held, 1),
-            headers_ms=taken.headers_ms,
-            first_byte_ms=taken.reads[0][0] if taken.reads else None,
-            took_ms=taken.end_ms,
-            wire_reads=len(taken.reads),
-            wire_bytes=sum(size for _, size in taken.reads),
-            sent_ms=[round(one.sent, 1) for one in timed],
-            arrived_ms=[round(one.arrived, 1) for one in timed],
-            words=taken.undecodable or words.meaning(judged, taken.headers),
-        )
-        return stream, taken
+        return stream_of(encoding, taken, judged, sent=[one.sent for one in timed], arrived=[one.arrived for one in timed]), taken
 
     def _ladder(self) -> list[Coroutine[Any, Any, tuple[Silence, Taken]]]:
         if not self._options.silences_s:
@@ -206,18 +190,6 @@ class DiagHop:
         return told
 
 
-def auth(options: Options, *, diag: bool) -> dict[str, str]:
-    """The headers that name the caller. The diag key goes to `/diag` only, and instead of a token."""
-    if diag and options.diag_key:
-        return {"x-diag-key": options.diag_key}
-    return {"authorization": f"Bearer {options.token}"} if options.token else {}
-
-
-def encoding_of(taken: Taken) -> dict[str, str]:
-    """The header that only a client who accepts it gets."""
-    return {name: value for name, value in taken.headers.items() if name == "content-encoding"}
-
-
 def diag_event(data: bytes) -> Mapping[str, Any] | None:
     """A timed event, or None for anything else."""
     try:
@@ -230,13 +202,3 @@ def diag_event(data: bytes) -> Mapping[str, Any] | None:
 def ms(seconds: float) -> int:
     """As `/diag` takes times."""
     return round(seconds * 1000)
-
-
-async def gather(*work: Coroutine[Any, Any, Any]) -> list[Any]:
-    """All of it side by side; the first failure cancels the rest and is raised."""
-    try:
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(one) for one in work]
-    except ExceptionGroup as failures:
-        raise failures.exceptions[0] from None
-    return [task.result() for task in tasks]

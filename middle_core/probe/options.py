@@ -11,7 +11,10 @@ from urllib.parse import urlsplit
 SILENCES_S: Final = (5.0, 15.0, 35.0)
 DEEP_S: Final = (65.0, 125.0, 250.0, 310.0)
 """nginx and many load balancers cut at 60 s, others at 120; Envoy on Azure Container Apps at 240; undici at 300."""
+REAL_DOORS: Final = 2
+"""At one address: CopilotKit's and `/chat`."""
 MAX_STREAM_S: Final = 600.0
+ENCODINGS: Final = ("identity", "gzip, br")
 PROMPT: Final = "Count slowly from 1 to 200, one number on each line, and nothing else."
 
 Door = Literal["diag", "agui", "chat"]
@@ -41,6 +44,7 @@ class Options:
     """token: a JWT, sent as Authorization. diag_key: sent as X-Diag-Key to `/diag` only. Both stay out of every text.
 
     events, gap_ms: of the streams that are judged. silences_s: the ladder; empty: none. cancel_s: how long a cancel may take.
+    real_doors: also start runs at the doors beside `/diag`. prompt, run_s: of the runs that real doors are asked for, and the most that one may take.
     timeout_s: the most that all may take; None: what the rest adds up to.
     """
 
@@ -51,7 +55,9 @@ class Options:
     silences_s: Sequence[float] = SILENCES_S
     cancel: bool = True
     cancel_s: float = 5.0
+    real_doors: bool = False
     prompt: str = PROMPT
+    run_s: float = 120.0
     timeout_s: float | None = None
     tls: ssl.SSLContext | None = None
 
@@ -61,13 +67,21 @@ class Options:
                 f"A stream of {self.events} events, {self.gap_ms} ms apart, takes more than {MAX_STREAM_S:.0f} s. Ask for less."
             )
 
-    @property
-    def bound_s(self) -> float:
-        """The most that a probe takes, however many hops: they are probed side by side."""
-        stream = 2 * (self.events * self.gap_ms / 1000 + 20)
+    def bound_s(self, targets: Sequence[Target]) -> float:
+        """Seconds that all of it takes at most. Hops are probed side by side, and after them their real doors."""
         ladder = max(self.silences_s, default=0.0)
-        silent = 2 * ladder + 30 if ladder else 0.0
-        return min(self.timeout_s or float("inf"), 40 + stream + max(silent, self.cancel_s + 20 if self.cancel else 0))
+        last = max(2 * ladder + 30 if ladder else 0.0, 2 * self.cancel_s + 10 if self.cancel else 0.0)
+        diag = 40 + self.events * self.gap_ms / 1000 + last
+        runs = 2 * self.run_s + 20
+        doors = {target.door for target in targets}
+        most = max(diag if "diag" in doors else 0.0, runs if doors - {"diag"} else 0.0) + (REAL_DOORS * runs if self.real_doors else 0.0)
+        return min(most, self.timeout_s or most)
+
+    def headers(self, *, diag: bool) -> dict[str, str]:
+        """Those that name the caller. The diag key goes to `/diag` only, and there instead of a token."""
+        if diag and self.diag_key:
+            return {"x-diag-key": self.diag_key}
+        return {"authorization": f"Bearer {self.token}"} if self.token else {}
 
     def secrets(self) -> list[str]:
         """What no text may hold."""

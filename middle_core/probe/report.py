@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from middle_core.probe.verdict import Verdict
 
-VERSION: Final = "1"
+BROKEN: Final = frozenset({"closed", "reset"})
 
 
 class Level(StrEnum):
@@ -48,6 +48,7 @@ class Stream(_Part):
     headers_ms: float | None
     first_byte_ms: float | None
     took_ms: float
+    ended: str = Field(description="ended by the sender; closed or reset before its end; left, or patience: by the probe.")
     wire_reads: int = Field(description="Pieces in which the bytes came, before they were decompressed.")
     wire_bytes: int
     sent_ms: list[float]
@@ -137,6 +138,7 @@ class Hop(_Part):
         levels = [*(cut.level for cut in self.cuts), *(one.level for one in self.cancels), *(check.level for check in self.headers)]
         if self.heartbeats is not None:
             levels.append(self.heartbeats.level)
+        levels += [Level.BAD for stream in self.streams if stream.ended in BROKEN]
         if self.verdict in {Verdict.DELAYED, Verdict.PARTIAL, Verdict.BUFFERED} or Level.BAD in levels:
             return Level.BAD
         return Level.WARN if Level.WARN in levels else Level.OK
@@ -178,14 +180,19 @@ def exit_code(hops: list[Hop]) -> Exit:
 
 
 def changes(hops: list[Hop]) -> list[Change]:
-    """For each thing that can be compared, the first hop at which it changes. Hops stand from the inside to the outside."""
-    found: dict[str, Change] = {}
-    for place, (before, after) in enumerate(pairwise(hops), 1):
-        mine = facts(after)
-        for what, was in facts(before).items():
-            now = mine.get(what, was)
-            if now != was and what not in found:
-                found[what] = Change(what=what, hop=place, url=after.url, before=was, after=now)
+    """For each thing that can be compared, the first hop at which it changes. Hops stand from the inside to the outside.
+
+    A door is compared with the same door of the hop before it that could be probed.
+    """
+    found: dict[tuple[str, str], Change] = {}
+    for door in ("diag", "agui", "chat"):
+        probed = [(place, hop) for place, hop in enumerate(hops) if hop.door == door and hop.problem is None]
+        for (_, before), (place, after) in pairwise(probed):
+            mine = facts(after)
+            for what, was in facts(before).items():
+                now = mine.get(what, was)
+                if now != was and (door, what) not in found:
+                    found[door, what] = Change(what=what, hop=place, url=after.url, before=was, after=now)
     return list(found.values())
 
 

@@ -35,8 +35,10 @@ def _hop(hop: Hop) -> Iterator[str]:
         return
     for stream in hop.streams:
         level = Level.OK if stream.verdict == "INCREMENTAL" else Level.WARN if stream.verdict == "UNCLEAR" else Level.BAD
-        facts = f"{said(stream)}, {len(stream.arrived_ms)} events in {stream.wire_reads} reads, late by {stream.late_ms:.0f} ms"
-        facts += f" (worst {stream.held_ms:.0f}), headers after {_ms(stream.headers_ms)}, first byte after {_ms(stream.first_byte_ms)}"
+        facts = f"{said(stream)}, {len(stream.arrived_ms)} events in {stream.wire_reads} pieces"
+        if stream.sent_ms:
+            facts += f", late by {stream.late_ms:.0f} ms (worst {stream.held_ms:.0f})"
+        facts += f", headers after {_ms(stream.headers_ms)}, first byte after {_ms(stream.first_byte_ms)}"
         if stream.content_encoding:
             facts += f", compressed: {stream.content_encoding}"
         yield from _row(MARKS[level], stream.accept_encoding, facts, stream.words)

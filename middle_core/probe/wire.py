@@ -11,7 +11,7 @@ import socket
 import ssl
 import time
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -72,6 +72,21 @@ class Taken:
     def last_ms(self) -> float:
         """When the last byte came; 0 if none did."""
         return self.reads[-1][0] if self.reads else self.headers_ms or 0.0
+
+
+def encoding_of(taken: Taken) -> dict[str, str]:
+    """The header that only a client who accepts compression gets."""
+    return {name: value for name, value in taken.headers.items() if name == "content-encoding"}
+
+
+async def gather(*work: Coroutine[Any, Any, Any]) -> list[Any]:
+    """All of it side by side; the first failure cancels the rest and is raised."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(one) for one in work]
+    except ExceptionGroup as failures:
+        raise failures.exceptions[0] from None
+    return [task.result() for task in tasks]
 
 
 def decoder(encoding: str | None) -> Decoder:

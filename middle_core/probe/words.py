@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final, Literal
 
-from middle_core.probe.report import Cancel, Level
+from middle_core.probe.report import BROKEN, Cancel, Level
 from middle_core.probe.verdict import Judged, Verdict
 from middle_core.probe.wire import Taken
 
@@ -22,8 +22,10 @@ def clean(text: str, secrets: Sequence[str]) -> str:
     return line if len(line) <= SHOWN else line[: SHOWN - 3] + "..."
 
 
-def meaning(judged: Judged, headers: Mapping[str, str]) -> str:
-    """What a person sees, and what to do."""
+def meaning(judged: Judged, headers: Mapping[str, str], *, ended: str) -> str:
+    """What a person sees, and what to do. ended: see `Taken`."""
+    if ended in BROKEN:
+        return "The stream was broken off before its end. Look at the timeouts below, and in the hop's own log."
     compressed = headers.get("content-encoding") not in {None, "identity"}
     cause = (
         "The hop compresses the stream: exclude text/event-stream from compression there."
@@ -44,7 +46,7 @@ def meaning(judged: Judged, headers: Mapping[str, str]) -> str:
         case Verdict.INCREMENTAL:
             return "Each word is seen when it is said."
         case _:
-            return "Too little came to tell. Ask for more events, further apart, or for a longer answer."
+            return "Too little came, or too fast, to tell. Ask for more events (--events), further apart (--gap-ms), or for a longer answer (--prompt)."
 
 
 def cancelled(kind: Literal["talking", "silent"], ms: float) -> Cancel:
