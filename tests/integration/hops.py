@@ -16,8 +16,8 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from string import Template
@@ -110,6 +110,13 @@ async def haproxy(folder: Path, upstream: int) -> AsyncIterator[Hop]:
         yield hop
 
 
+Made = Callable[[Path, int], AbstractAsyncContextManager[Hop]]
+"""Makes a hop in front of a port."""
+
+HOPS = [pytest.param(envoy, id="Envoy"), pytest.param(nginx, id="nginx"), pytest.param(haproxy, id="HAProxy")]
+"""The good ones, each by its name in the lab's table."""
+
+
 @asynccontextmanager
 async def _running(name: str, port: int, command: list[str], folder: Path) -> AsyncIterator[Hop]:
     """The process, from the moment that it listens; ended by its own id."""
@@ -158,9 +165,9 @@ PROGRAMS = ("nginx", "haproxy")
 
 
 def found(name: str) -> str | None:
-    """The path of the program: `NGINX` or `HAPROXY` names one, one is installed, or one was unpacked. Else None."""
+    """The path of the program: `NGINX` or `HAPROXY` names one ("none": there is none), one is installed, or one was unpacked. Else None."""
     if named := os.environ.get(name.upper()):  # noqa: TID251 - a test tool, not the product
-        return named
+        return None if named == "none" else named
     path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin"])  # noqa: TID251 - sbin is not on a user's path
     unpacked = UNPACKED / "usr" / "sbin" / name
     return shutil.which(name, path=path) or (str(unpacked) if unpacked.exists() else None)
@@ -210,7 +217,7 @@ def get(names: list[str]) -> None:
 
 def main() -> int:
     """0 in any case: what cannot be had is told, here and by each test that needs it."""
-    absent = [name for name in PROGRAMS if found(name) is None]
+    absent = [name for name in PROGRAMS if found(name) is None and not os.environ.get(name.upper())]  # noqa: TID251
     if absent:
         get(absent)
     for name in PROGRAMS:

@@ -111,7 +111,9 @@ async def web_tier(folder: Path, **env: str) -> AsyncIterator[Web]:
         part.probe = url  # the page alone: there is no middle-core yet
         try:
             await part.start()
-            await http.get(f"{url}/api/copilotkit/info")  # the first request loads CopilotKit's runtime; nothing measured should wait for that
+            await http.get(
+                f"{url}/api/copilotkit/info"
+            )  # the first request loads CopilotKit's runtime; nothing measured should wait for that
             yield Web(url, part, core, http)
             assert part.alive, part.output
             for word in ("unhandledRejection", "uncaughtException", "TypeError"):

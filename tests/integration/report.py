@@ -19,7 +19,16 @@ FIGURE = "figure"
 NOT_TESTED = "NOT TESTED: "
 """How a skip begins that has to be seen."""
 
-COLUMNS = ("headers", "a token", "a token, /chat", "client leaves, talking", "client leaves, silent", "stop, talking", "stop, silent", "probe says")
+COLUMNS = (
+    "headers",
+    "a token",
+    "a token, /chat",
+    "client leaves, talking",
+    "client leaves, silent",
+    "stop, talking",
+    "stop, silent",
+    "probe says",
+)
 
 Row = tuple[str, str, str, str]
 """Table, row, column, value."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +13,9 @@ from tests.fakes.graphs import ask, chat
 from tests.fakes.models import ScriptedModel, finish
 from tests.fakes.stack import Reader, Stack, stack
 from tests.fakes.until import until
-from tests.integration.hops import Hop, envoy, haproxy, nginx
+from tests.integration.hops import HOPS, Made, envoy
 from tests.integration.lab import CUT, Figures, Stopwatch, ms, paced, port_of, via
 
-Made = Callable[[Path, int], AbstractAsyncContextManager[Hop]]
-
-HOPS = [pytest.param(envoy, id="Envoy"), pytest.param(nginx, id="nginx"), pytest.param(haproxy, id="HAProxy")]
 STREAM = {"accept": "text/event-stream"}
 TOKENS = 20
 

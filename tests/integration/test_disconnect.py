@@ -6,8 +6,8 @@ On /copilotkit a closed tab keeps its run by design; a run is bound to its follo
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,14 +17,11 @@ import pytest_asyncio
 from tests.fakes.cerebras_server import CerebrasServer, Reply
 from tests.fakes.stack import Reader, Stack, stack
 from tests.fakes.until import until
-from tests.integration.hops import Hop, envoy, haproxy, nginx
+from tests.integration.hops import HOPS, Made, envoy
 from tests.integration.lab import Figures, Stopwatch, Web, build, port_of, via, web_tier
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-Made = Callable[[Path, int], AbstractAsyncContextManager[Hop]]
-
-HOPS = [pytest.param(envoy, id="Envoy"), pytest.param(nginx, id="nginx"), pytest.param(haproxy, id="HAProxy")]
 WHOLE_PATH = "Envoy, Next, Envoy"
 BOUND = {"middleCore": {"on_disconnect": "cancel"}}
 WITHIN_S = 1.0

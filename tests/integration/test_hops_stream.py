@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import httpx
@@ -15,12 +13,9 @@ from tests.fakes.graphs import chat
 from tests.fakes.models import ScriptedModel, finish
 from tests.fakes.stack import stack
 from tests.fakes.until import until
-from tests.integration.hops import Hop, bad_nginx, envoy, haproxy, nginx
+from tests.integration.hops import HOPS, Made, bad_nginx
 from tests.integration.lab import Figures, Stopwatch, ms, port_of, via
 
-Made = Callable[[Path, int], AbstractAsyncContextManager[Hop]]
-
-HOPS = [pytest.param(envoy, id="Envoy"), pytest.param(nginx, id="nginx"), pytest.param(haproxy, id="HAProxy")]
 TOKENS = 20
 HELD_S = 0.7
 """Long enough for a token on loopback, even on a busy machine, and short enough to wait for."""

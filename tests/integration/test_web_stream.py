@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -15,13 +14,11 @@ from tests.fakes.agui_verify import verify_streams
 from tests.fakes.graphs import chat
 from tests.fakes.models import ScriptedModel, finish
 from tests.fakes.stack import stack
-from tests.integration.hops import Hop, envoy, nginx
+from tests.integration.hops import Made, envoy, nginx
 from tests.integration.lab import CUT, Figures, Stopwatch, Web, ms, paced, port_of, web_tier
 from tests.integration.trickle import Trickle
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-
-Made = Callable[[Path, int], AbstractAsyncContextManager[Hop]]
 
 TOKENS = 20
 TEXT = "Grüße 你好 🌍 \u2028\u0085 é\tend"
@@ -100,7 +97,9 @@ async def test_the_browser_sees_nothing_of_total_timeouts_behind_next(web: Web, 
     assert reader.text == "".join(words)
     [verdict] = await verify_streams([bytes(reader.raw)])
     assert verdict.ok, verdict
-    figures.fact("one answer through Next, on a slow line, total timeout 200 ms behind it", f"{cuts} cuts; the browser's stream sees none of them")
+    figures.fact(
+        "one answer through Next, on a slow line, total timeout 200 ms behind it", f"{cuts} cuts; the browser's stream sees none of them"
+    )
 
 
 async def test_a_run_longer_than_every_timeout_on_the_path_completes_exactly(web: Web, tmp_path: Path, figures: Figures) -> None:
