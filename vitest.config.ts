@@ -2,7 +2,7 @@ import { defineConfig } from "vitest/config";
 
 const alias = { "@": new URL("./frontend_core", import.meta.url).pathname };
 
-/** Two kinds of tests: the proxy's run in Node, the page's in a DOM. Both stand beside their source. */
+/** Three kinds of tests: the proxy's run in Node, the page's in a DOM, both beside their source; and those of middle_core's graph page. */
 export default defineConfig({
   test: {
     projects: [
@@ -23,6 +23,14 @@ export default defineConfig({
           name: "page",
           environment: "jsdom",
           include: ["frontend_core/chat/**/*.test.{ts,tsx}"],
+          testTimeout: 20_000,
+        },
+      },
+      {
+        test: {
+          name: "graph page",
+          environment: "node",
+          include: ["tests/graph_page/**/*.test.ts"],
           testTimeout: 20_000,
         },
       },

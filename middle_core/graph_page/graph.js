@@ -12,7 +12,7 @@
 // Frames out of bytes ---------------------------------------------------------------------------------------------
 
 /** Characters of one frame. What is larger is no frame of ours. */
-const MAX_FRAME = 16 * 1024 * 1024;
+const MOST_CHARACTERS = 16 * 1024 * 1024;
 
 /** @typedef {{ id: string | undefined, event: string, data: string }} Frame  id: only where the frame itself has one. */
 
@@ -39,6 +39,10 @@ export class SseParser {
   /** How many comment lines came: heartbeats, mostly. */
   comments = 0;
 
+  constructor(most = MOST_CHARACTERS) {
+    this.most = most;
+  }
+
   /**
    * The frames that `bytes` complete.
    * @param {Uint8Array} bytes
@@ -54,12 +58,13 @@ export class SseParser {
     /** @type {Frame[]} */
     const frames = [];
     for (const end of lines) {
+      this.#size += end.length;
       this.#take(this.#line.join("") + end, frames);
       this.#line = [];
     }
     if (rest !== "") this.#line.push(rest);
-    this.#size += text.length;
-    if (this.#size > MAX_FRAME) throw new Error(`An event is larger than ${MAX_FRAME} characters.`);
+    this.#size += rest.length;
+    if (this.#size > this.most) throw new Error(`An event is larger than ${this.most} characters.`);
     return frames;
   }
 
@@ -177,11 +182,13 @@ export function turnOf(response) {
     const outcome = OUTCOMES.has(textIn(entry, "outcome")) ? entry.outcome : "ok";
     tasks = withTask(tasks, { run_id: response.run_id, task_id: `${tasks.length}`, ...entry, type: "node_completed", outcome });
   }
-  tasks = inWaves(tasks);
+  const left = tasks.filter(({ outcome }) => outcome === "skipped");
+  const ran = inWaves(tasks.filter(({ outcome }) => outcome !== "skipped"));
+  tasks = [...ran, ...left];
   const ids = [...new Set(tasks.map(({ node }) => node))];
   /** @type {Map<number, string[]>} */
   const waves = new Map([[-1, ["__start__"]]]);
-  for (const { wave, node } of tasks) waves.set(wave, [...(waves.get(wave) ?? []), node]);
+  for (const { wave, node } of ran) waves.set(wave, [...(waves.get(wave) ?? []), node]);
   waves.set(Infinity, ["__end__"]);
   const rows = [...waves.values()];
   const pairs = new Map();
@@ -400,7 +407,7 @@ const SWEEPS = 12;
  */
 /**
  * A place in a layer: a node, or where a long edge passes. above, below: what it needs beyond its middle.
- * @typedef {{ id: string, layer: number, width: number, above: number, below: number, y: number, before: Place[], after: Place[] }} Place
+ * @typedef {{ id: string, layer: number, width: number, above: number, below: number, y: number, order: number, before: Place[], after: Place[] }} Place
  */
 
 /**
@@ -425,7 +432,7 @@ export function layoutOf(nodes, edges) {
     const height = isEnd ? END.height : NODE.height;
     const width = isEnd ? END.width : Math.min(NODE.most, Math.max(NODE.least, shortName(name).length * NODE.perCharacter + NODE.around));
     const above = height / 2 + (loops.has(id) ? LOOP : parent === "" ? 0 : CAPTION);
-    places.set(id, { id, layer: layerOf.get(id) ?? 0, width, above, below: height / 2, y: 0, before: [], after: [] });
+    places.set(id, { id, layer: layerOf.get(id) ?? 0, width, above, below: height / 2, y: 0, order: 0, before: [], after: [] });
   }
   const all = [...places.values()];
   /** @type {Map<GraphEdge, Place[]>} */
@@ -511,7 +518,7 @@ function wayOf({ source, target }, places) {
   const [from, to] = [places.get(source), places.get(target)];
   if (from === undefined || to === undefined) return [];
   const between = Array.from({ length: to.layer - from.layer - 1 }, (_, at) => {
-    return { id: "", layer: from.layer + at + 1, width: 0, above: PASSING / 2, below: PASSING / 2, y: 0, before: [], after: [] };
+    return { id: "", layer: from.layer + at + 1, width: 0, above: PASSING / 2, below: PASSING / 2, y: 0, order: 0, before: [], after: [] };
   });
   return [from, ...between, to];
 }
@@ -521,19 +528,18 @@ function wayOf({ source, target }, places) {
  * @param {Place[][]} layers
  */
 function untangle(layers) {
+  for (const layer of layers) layer.forEach((place, order) => (place.order = order));
   let best = layers.map((layer) => [...layer]);
   let least = crossings(layers);
   for (let sweep = 0; sweep < SWEEPS && least > 0; sweep += 1) {
     const down = sweep % 2 === 0;
     for (const layer of down ? layers : layers.toReversed()) {
-      const at = new Map(layers.flatMap((one) => one.map((place, index) => [place, index])));
-      const middle = new Map(
-        layer.map((place) => {
-          const near = (down ? place.before : place.after).map((one) => at.get(one) ?? 0);
-          return [place, near.length > 0 ? near.reduce((sum, one) => sum + one, 0) / near.length : (at.get(place) ?? 0)];
-        }),
-      );
-      layer.sort((a, b) => (middle.get(a) ?? 0) - (middle.get(b) ?? 0));
+      for (const place of layer) {
+        const near = down ? place.before : place.after;
+        place.y = near.length > 0 ? near.reduce((sum, { order }) => sum + order, 0) / near.length : place.order;
+      }
+      layer.sort((a, b) => a.y - b.y);
+      layer.forEach((place, order) => (place.order = order));
     }
     const now = crossings(layers);
     if (now < least) [best, least] = [layers.map((layer) => [...layer]), now];
@@ -541,16 +547,14 @@ function untangle(layers) {
   best.forEach((layer, at) => layers[at]?.splice(0, Infinity, ...layer));
 }
 
-/** @param {readonly Place[][]} layers */
+/** How many edges cross, by the order of their ends. @param {readonly Place[][]} layers */
 function crossings(layers) {
   let count = 0;
-  layers.forEach((layer, at) => {
-    const order = new Map((layers[at + 1] ?? []).map((place, index) => [place, index]));
-    const ends = layer.map(({ after }) => after.map((one) => order.get(one) ?? 0));
-    ends.forEach((mine, place) => {
-      for (const others of ends.slice(place + 1)) for (const a of mine) for (const b of others) if (b < a) count += 1;
+  for (const layer of layers) {
+    layer.forEach(({ after }, at) => {
+      for (const below of layer.slice(at + 1)) for (const a of after) for (const b of below.after) if (b.order < a.order) count += 1;
     });
-  });
+  }
   return count;
 }
 
@@ -931,7 +935,7 @@ export class Delivery {
  * @param {number} ms
  */
 export function duration(ms) {
-  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  if (ms < 999.5) return `${Math.round(ms)} ms`;
   if (ms < 59_950) return `${(ms / 1_000).toFixed(1)} s`;
   const seconds = Math.round(ms / 1_000);
   return seconds < 3_600 ? `${Math.floor(seconds / 60)} min ${seconds % 60} s` : `${Math.floor(seconds / 3_600)} h ${Math.floor((seconds % 3_600) / 60)} min`;
