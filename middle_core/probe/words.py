@@ -82,6 +82,7 @@ REFUSALS: Final = {
     401: ("unauthorized", "Not signed in, or not any more. Give a good token with --token-file, or the diag key with --key-file."),
     403: ("forbidden", "The token is known, and may not do this."),
     404: ("not_found", "There is no such endpoint. Give the whole address that takes the request."),
+    405: ("not_found", "That address takes no such request. Give the whole address that does."),
     429: ("rate_limited", "Too many requests. Try again in a moment."),
 }
 NO_DIAG: Final = (

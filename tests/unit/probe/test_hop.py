@@ -18,7 +18,6 @@ from tests.fakes.http_server import serving, tls
 from tests.fakes.tokens import mint
 from tests.unit.probe.conftest import KEY
 
-
 pytestmark = pytest.mark.slow  # they take the time that they measure
 
 
