@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from infra.checks import apps, azure, timeouts
+from infra.checks import apps, azure, edge, timeouts
 from infra.checks.bicep import Finding, NotBicep
 from infra.checks.plan import Plan, idle, plan
 
@@ -43,7 +43,7 @@ def findings(folder: Path = INFRA) -> list[Finding]:
             or apps.check(one)
             or list(timeouts.check(one))
         )
-    return list(dict.fromkeys([*found, *idle(list(known.values()))]))
+    return list(dict.fromkeys([*found, *idle(list(known.values())), *edge.findings(folder / "edge")]))
 
 
 def main() -> int:

@@ -5,6 +5,7 @@ What only Azure knows (ids, addresses) stays a `Later`: a text that says where i
 
 from __future__ import annotations
 
+import base64
 import operator
 import urllib.parse
 from collections.abc import Callable, Mapping
@@ -110,6 +111,7 @@ class _Scope:
         self._used: set[str] = set()
         self._functions: dict[str, Callable[..., Value]] = {
             **_FUNCTIONS,
+            "loadTextContent": lambda name: (template.path.parent / name).read_text(encoding="utf-8"),
             "readEnvironmentVariable": self._read_variable,
         }
 
@@ -171,7 +173,7 @@ class _Scope:
             return self._work(node)
         except _Cannot as error:
             fault = str(error)
-        except (TypeError, ValueError, AttributeError) as error:  # what an operator or a function makes of a wrong value
+        except (TypeError, ValueError, AttributeError, OSError) as error:  # what an operator or a function makes of a wrong value
             fault = f"{text_of(node)} cannot be worked out: {error}"
         self._find(f"{self.template.name}:{line_of(node)}", fault)
         return Later(text_of(node))
@@ -332,6 +334,7 @@ _OPERATORS: Final[Mapping[str, Callable[[Any, Any], Value]]] = {
     "*": operator.mul,
 }
 _FUNCTIONS: Final[Mapping[str, Callable[..., Value]]] = {
+    "base64": lambda text: base64.b64encode(text.encode()).decode(),
     "concat": lambda *lists: [item for part in lists for item in part],
     "empty": lambda value: not value,
     "guid": _later("guid"),

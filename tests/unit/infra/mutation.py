@@ -9,8 +9,8 @@ from infra.checks.__main__ import INFRA
 
 
 def copy_of(folder: Path) -> Path:
-    """All Bicep files, as they are, in a folder of their own."""
-    for path in [*INFRA.rglob("*.bicep"), *INFRA.rglob("*.bicepparam")]:
+    """All that the checks read, as it is, in a folder of its own."""
+    for path in (path for kind in ("*.bicep", "*.bicepparam", "*.xml", "*.template") for path in INFRA.rglob(kind)):
         target = folder / path.relative_to(INFRA)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, target)

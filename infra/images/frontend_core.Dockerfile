@@ -1,0 +1,24 @@
+# frontend_core: the page and its proxy. Built from the root of the repository: docker build -f infra/images/frontend_core.Dockerfile .
+# The bases are pinned by version. Pin them by digest, too, where your registry mirrors them.
+
+FROM node:22.21.1-bookworm-slim AS build
+WORKDIR /build
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --ignore-scripts --no-audit --no-fund
+COPY frontend_core frontend_core
+RUN npm run build
+
+FROM node:22.21.1-bookworm-slim
+ENV NODE_ENV=production \
+    NEXT_TELEMETRY_DISABLED=1 \
+    HOSTNAME=0.0.0.0 \
+    PORT=3000
+WORKDIR /app
+# The server with what it needs of node_modules, as Next has traced it: a tenth of the whole. It writes nothing.
+COPY --from=build /build/frontend_core/.next/standalone ./
+COPY --from=build /build/frontend_core/.next/static ./frontend_core/.next/static
+USER 10001
+EXPOSE 3000
+HEALTHCHECK --interval=10s --timeout=3s --start-period=30s --retries=3 \
+    CMD ["node", "-e", "fetch('http://127.0.0.1:' + process.env.PORT + '/').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+CMD ["node", "frontend_core/server.js"]
