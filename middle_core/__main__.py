@@ -38,6 +38,7 @@ cli = typer.Typer(no_args_is_help=True, add_completion=False, help="A durable mi
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 DEV_TOKEN_TTL_S = 3600.0
 MAX_TTL_S = 366 * 86_400.0
+LOOK_S = 0.1
 SWITCH_INTERVAL_S = 0.0001
 """The log's writer thread needs the interpreter a few times for each commit. With Python's 5 ms a busy loop lets it wait that
 long each time, and a first token waits with it; `benchmarks/eventlog.py` shows the difference."""
@@ -46,15 +47,19 @@ Host = Annotated[str, typer.Option(help="The address to listen on.")]
 
 
 class DrainingServer(uvicorn.Server):
-    """uvicorn waits for open connections before it runs the lifespan's end, so an endless stream would block it
-    (Kludex/uvicorn#451). Telling the streams first lets them end themselves, at once."""
+    """Drains before it closes. uvicorn closes its door and waits for open connections before it runs the lifespan's end, so an endless
+    stream would block it (Kludex/uvicorn#451), and who comes meanwhile would find nobody instead of a 503 that says when to come again."""
 
     async def shutdown(self, sockets: Any = None) -> None:
-        """Say that the drain begins, then shut down as ever."""
+        """Tell the streams, let the runs finish behind an open door, then shut down as ever. A second Ctrl-C ends the waiting."""
         app = self.config.app
         parts = getattr(app.state, "parts", None) if isinstance(app, PlainRefusal | FastAPI) else None
         if parts is not None:
-            parts.supervisor.begin_drain()
+            async with asyncio.TaskGroup() as group:
+                draining = group.create_task(parts.supervisor.drain(within_s=parts.drain_s))
+                while not (draining.done() or self.force_exit):
+                    await asyncio.wait([draining], timeout=LOOK_S)
+                draining.cancel()
         await super().shutdown(sockets)
 
 
@@ -176,7 +181,7 @@ def serve(host: Host = "127.0.0.1", port: Annotated[int, typer.Option(help="The 
             access_log=False,
             server_header=False,
             timeout_keep_alive=75,
-            timeout_graceful_shutdown=5,
+            timeout_graceful_shutdown=1,  # who still reads then has had the whole drain
         )
         server = DrainingServer(config)
         for number in (signal.SIGINT, signal.SIGTERM):

@@ -55,6 +55,7 @@ class Parts:
     supervisor: Supervisor
     default_agent: str
     info: dict[str, Any]
+    drain_s: float
 
 
 @asynccontextmanager
@@ -102,7 +103,7 @@ async def open_parts(settings: Settings, specs: Mapping[str, Any]) -> AsyncItera
                 "model": str(getattr(model, "model_name", None) or type(model).__name__),
                 "capabilities": {"resume": True, "stop": True, "threads": True, "interrupts": True},
             }
-            yield Parts(service, supervisor, default, info)
+            yield Parts(service, supervisor, default, info, settings.drain_s)
             await supervisor.drain(within_s=settings.drain_s)
 
 

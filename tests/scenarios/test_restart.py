@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import signal
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 
 from tests.fakes.agui_verify import verify_streams
 from tests.fakes.process import free_port, gone, serve
+from tests.fakes.stack import run_input, user
 from tests.scenarios.slow_agent import whole
 
 AGENT = "slow=tests.scenarios.slow_agent:build"
@@ -95,6 +97,60 @@ async def test_sigterm_lets_a_short_answer_come_to_its_end(tmp_path: Path) -> No
         await rest.rest()
     assert reader.text + rest.text == whole(60)
     assert rest.types[-1] == "RUN_FINISHED"
+
+
+async def test_while_it_drains_the_door_is_open_and_says_when_to_come_again(tmp_path: Path) -> None:
+    async with serve(tmp_path, agents=AGENT, env={"MIDDLE_CORE_DRAIN_S": "20"}) as server:
+        silent = server.stream("GET", "/diag/stream?n=2&gap_ms=60000&hb_ms=0")
+        async with server.say("count 150") as reader, silent as timed, httpx.AsyncClient() as stranger:
+            await reader.until_text("w3 ")
+            await timed.next()
+            assert server.process is not None
+            async with asyncio.timeout(1.5):
+                server.process.send_signal(signal.SIGTERM)
+                await reader.rest()
+                await timed.rest()
+            assert [stream.events[-1]["value"] for stream in (reader, timed)] == [{"reason": "drain", "retryAfterMs": 1000}] * 2
+            assert (await stranger.get(server.url + "/readyz")).status_code == 503
+            for refused in (
+                await stranger.post(server.url + "/copilotkit", json=run_input(user("hi"), thread="t2"), headers=server.headers()),
+                await stranger.post(server.url + "/chat", json={"message": "hi"}, headers=server.headers()),
+                await stranger.get(server.url + "/diag/stream", headers=server.headers()),
+            ):
+                assert (refused.status_code, refused.json()["code"]) == (503, "draining")
+                assert int(refused.headers["retry-after"]) > 0
+            async with server.follow(reader.run_id, reader.last_id) as again:
+                await again.rest()
+            assert again.events[-1]["value"]["reason"] == "drain", "attached too soon: told again, and not left waiting"
+        assert await gone(server.process, 20) == 0
+    async with serve(tmp_path, agents=AGENT) as server, server.follow(reader.run_id, again.last_id) as rest:
+        await rest.rest()
+    assert reader.text + again.text + rest.text == whole(150)
+    assert rest.types[-1] == "RUN_FINISHED"
+
+
+@pytest.mark.parametrize("drain_s", [0, 1])
+async def test_it_is_gone_within_its_drain_and_two_seconds(tmp_path: Path, drain_s: int) -> None:
+    async with serve(tmp_path, agents=AGENT, env={"MIDDLE_CORE_DRAIN_S": str(drain_s)}) as server:
+        streams = [server.say("count 2000", thread=f"t{number}") for number in range(20)]
+        async with contextlib.AsyncExitStack() as open_:
+            readers = [await open_.enter_async_context(stream) for stream in streams]
+            for reader in readers:
+                await reader.until_text("w1 ")
+            assert server.process is not None
+            server.process.send_signal(signal.SIGTERM)
+            assert await gone(server.process, drain_s + 2) == 0
+
+
+async def test_a_second_ctrl_c_does_not_wait_for_the_drain(tmp_path: Path) -> None:
+    async with serve(tmp_path, agents=AGENT, env={"MIDDLE_CORE_DRAIN_S": "60"}) as server, server.say("count 2000") as reader:
+        await reader.until_text("w1 ")
+        assert server.process is not None
+        server.process.send_signal(signal.SIGINT)
+        await reader.rest()
+        assert (await server.get("/readyz")).status_code == 503
+        server.process.send_signal(signal.SIGINT)
+        assert await gone(server.process, 3) == 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
