@@ -86,7 +86,7 @@ WRONG = {
     "a heartbeat too slow for the page": (API, "param heartbeatSeconds int = 10", "param heartbeatSeconds int = 13", "must stay below page silence"),
     "a heartbeat too slow for the ingress": (WEB, "param heartbeatSeconds int = 10", "param heartbeatSeconds int = 120", "must stay below ingress idle, 240 s"),
     "a silence beyond the ingress": (WEB, "param silenceSeconds int = 25", "param silenceSeconds int = 240", "page silence is 240 s"),
-    "a drain beyond the grace": (API, "param drainSeconds int = 20", "param drainSeconds int = 40", "must stay below service grace"),
+    "a drain beyond the grace": (API, "param drainSeconds int = 20", "param drainSeconds int = 44", "must stay below service grace"),
     "a grace beyond the ingress's": (API, "param graceSeconds int = 45", "param graceSeconds int = 600", "service grace is 600 s"),
     "a page's grace beyond the ingress's": (WEB, "param graceSeconds int = 30", "param graceSeconds int = 480", "page grace is 480 s"),
     "an ingress that leaves first": (ENVIRONMENT, "param ingressGraceSeconds int = 600", "param ingressGraceSeconds int = 45", "must stay below ingress grace, 45 s"),
