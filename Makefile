@@ -10,7 +10,7 @@ UV := .venv/bin/uv
 help:
 	@sed -n 's/^\([a-z-]*\):.*/  make \1/p' Makefile | sort -u
 
-.PHONY: help setup run test test-fast bench lab hops lint fix chromium lock clean
+.PHONY: help setup run test test-fast bench lab hops lint fix chromium lock clean sbom images
 
 setup: .venv/.done node_modules/.done
 
@@ -79,10 +79,22 @@ drift: setup
 chromium: setup
 	@$(PY) -m tests.e2e.chromium
 
+# What the images hold, as CycloneDX bills of materials, from the lock files alone. npm's says `development` of what is not shipped;
+# left out, it would leave out React, too, which a development tool needs as well.
+sbom: .venv/.done
+	mkdir -p .sbom
+	$(UV) export --quiet --frozen --no-dev --all-extras --no-emit-project --format cyclonedx1.5 --output-file .sbom/middle_core.cdx.json
+	npm sbom --package-lock-only --sbom-format cyclonedx > .sbom/frontend_core.cdx.json
+
+# Needs buildah, and a registry with the bases.
+images:
+	buildah build --file infra/images/middle_core.Dockerfile --tag middle-core/api .
+	buildah build --file infra/images/frontend_core.Dockerfile --tag middle-core/web .
+
 # The lock file keeps versions and hashes, not addresses: it installs from whichever index is configured.
 lock:
 	$(UV) lock
 	sed -i -E -e 's|source = \{ registry = "[^"]+" \}|source = { registry = "." }|' -e 's|url = "[^"]*/([^/"]+)"|path = "\1"|' uv.lock
 
 clean:
-	rm -rf .venv .drift .lab node_modules frontend_core/.next .data
+	rm -rf .venv .drift .sbom .lab node_modules frontend_core/.next .data
