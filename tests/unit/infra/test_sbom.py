@@ -22,7 +22,7 @@ def test_the_bills_name_what_is_shipped() -> None:
     service, page = ({component["name"]: component for component in bill["components"]} for bill in bills.values())
     assert {"fastapi", "langgraph", "copilotkit"} <= service.keys()
     assert service.keys().isdisjoint({"pytest", "mypy", "azure-mgmt-appcontainers"})
-    assert [name for name in ("next", "react", "react-dom", "vitest", "eslint") if is_for_development(page[name])] == ["vitest", "eslint"]
+    assert [name for name in ("next", "react", "react-dom", "eslint") if is_for_development(page[name])] == ["eslint"]
     assert all(component["version"] for bill in bills.values() for component in bill["components"])
 
 
