@@ -248,7 +248,7 @@ class EventLog(Protocol):
         """Wake every waiter of `changed`, with nothing to read: so that followers see that the process drains."""
 
     async def ping(self) -> None:
-        """Raise unless the database answers: for `/readyz`."""
+        """Raise `StoreUnavailable` unless the database answers, and takes writes (looked at now and then): for `/readyz`."""
 
     async def close(self) -> None: ...
 

@@ -8,8 +8,10 @@ LangGraph: checkpoints come in through `transact` (`runs.checkpoints`).
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import secrets
+import shutil
 import sqlite3
 import warnings
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -20,7 +22,7 @@ from typing import Any, Final, Self
 import orjson
 import uuid_utils
 
-from middle_core.errors import InvalidRequest, NotFound, RunIdConflict, Superseded, ThreadBusy
+from middle_core.errors import InvalidRequest, NotFound, RunIdConflict, StoreUnavailable, Superseded, ThreadBusy
 from middle_core.eventlog.base import Beat, Claim, Ending, Existing, NewRun, Run, RunStatus, Started, Thread, ToolCall
 from middle_core.eventlog.lifecycle import check_run_move, check_tool_move
 from middle_core.eventlog.sqlite_file import FileLock, database_path, open_database
@@ -36,6 +38,11 @@ ATTEMPT_GAP: Final = 1_000
 READ_BYTES: Final = 1024 * 1024
 """Read at once, about: a follower holds what was read until its client has taken it."""
 
+WRITE_CHECK_S: Final = 5.0
+"""A ping also looks for room and writes, this often at most: on a full disk everything can be read and no run be started."""
+LEAST_FREE_BYTES: Final = 16 * 1024 * 1024
+"""Below it the disk counts as full. A small write alone would show nothing: the write-ahead log has room of its own for a while."""
+
 KEPT_AT_ONCE: Final = frozenset({EventType.TEXT_MESSAGE_END, EventType.TOOL_CALL_END, EventType.TOOL_CALL_RESULT})
 """Events that wait for the disk before anybody sees them, as a run's start and end do. A delta does not: waiting for the disk
 would cost each first token some milliseconds, and the next of these takes it along."""
@@ -46,25 +53,28 @@ Params = Mapping[str, Any]
 class SqliteEventLog:
     """The `EventLog` of one process. Make it with `open`."""
 
-    def __init__(self, path: Path, lock: FileLock, writer: Writer, readers: Readers, tails: Tails) -> None:
+    def __init__(self, path: Path, lock: FileLock, writer: Writer, readers: Readers, tails: Tails, *, least_free_bytes: int) -> None:
         self.path = path
         self._lock: FileLock | None = lock
         self._writer = writer
         self._readers = readers
         self._tails = tails
+        self._least_free_bytes = least_free_bytes
+        self._write_check_at = 0.0
         self._sql = load_statements("sqlite")
         self.interrupts = SqliteInterrupts(transact=self.transact, write=writer.submit, read=readers.run, run=self._all)
 
     @classmethod
     @asynccontextmanager
-    async def open(cls, url: str, *, bounds: TailBounds | None = None) -> AsyncIterator[Self]:
+    async def open(cls, url: str, *, bounds: TailBounds | None = None, least_free_bytes: int = LEAST_FREE_BYTES) -> AsyncIterator[Self]:
         """The log in the file of `url` (`sqlite:///file.db`), made or migrated if need be, closed at the end.
 
+        least_free_bytes: with less room on the disk a ping fails.
         Raises `sqlite_file.DatabaseRefused` if another process has it, its schema is newer, or it cannot be used at all.
         """
         path = database_path(url)
         lock, writing, reading = await asyncio.to_thread(open_database, path)
-        log = cls(path, lock, Writer(writing), Readers(reading), Tails(bounds))
+        log = cls(path, lock, Writer(writing), Readers(reading), Tails(bounds), least_free_bytes=least_free_bytes)
         try:
             yield log
         finally:
@@ -297,6 +307,12 @@ class SqliteEventLog:
 
     async def ping(self) -> None:
         await self._read("ping", {})
+        if (now := asyncio.get_running_loop().time()) >= self._write_check_at:
+            free = await self._readers.run(lambda _db: shutil.disk_usage(self.path.parent).free)
+            if free < self._least_free_bytes:
+                raise StoreUnavailable from OSError(errno.ENOSPC, f"{free} bytes are free, fewer than {self._least_free_bytes}")
+            await self._writer.submit(lambda db: self._all(db, "touch", {}))
+            self._write_check_at = now + WRITE_CHECK_S
 
     async def close(self) -> None:
         if self._lock is None:

@@ -88,7 +88,7 @@ class RunService:
         return self._supervisor.draining
 
     async def ping(self) -> None:
-        """Raise unless the log answers."""
+        """Raise unless the log answers and takes writes."""
         await self._log.ping()
 
     # starting --------------------------------------------------------------------------------------

@@ -23,13 +23,13 @@ def router(service: RunService) -> APIRouter:
 
     @routes.get("/readyz")
     async def readyz() -> JSONResponse:
-        """Ready for work: not draining, and the log answers."""
+        """Ready for work: not draining, and the log answers and takes writes."""
         if service.draining:
             return JSONResponse({"status": "draining"}, status_code=503)
         try:
             await service.ping()
         except Exception as error:
-            logger.exception("not ready: the log does not answer", exc_info=error)
+            logger.exception("not ready: the log does not answer, or takes no writes", exc_info=error)
             return JSONResponse({"status": "no database"}, status_code=503)
         return JSONResponse({"status": "ready"})
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import gc
 import sqlite3
 import stat
@@ -74,6 +75,28 @@ async def test_one_process_cannot_open_it_twice_either(tmp_path: Path) -> None:
             await SqliteEventLog.open(url).__aenter__()
     async with SqliteEventLog.open(url) as log:
         await log.ping()
+
+
+async def test_a_database_that_takes_no_writes_does_not_answer_a_ping(tmp_path: Path) -> None:
+    """A full disk can still be read. The next ping looks again, so that the answer is right as soon as there is room."""
+    async with SqliteEventLog.open(f"sqlite:///{tmp_path}/log.db") as log:
+        log._writer._connection.execute("PRAGMA query_only = ON")
+        for _ in range(2):
+            with pytest.raises(StoreUnavailable):
+                await log.ping()
+        log._writer._connection.execute("PRAGMA query_only = OFF")
+        await log.ping()
+        changes = log._writer._connection.total_changes
+        await log.ping()
+        assert log._writer._connection.total_changes == changes, "not at each ping"
+
+
+async def test_a_disk_with_little_room_does_not_answer_a_ping(tmp_path: Path) -> None:
+    async with SqliteEventLog.open(f"sqlite:///{tmp_path}/log.db", least_free_bytes=1 << 60) as log:
+        with pytest.raises(StoreUnavailable) as raised:
+            await log.ping()
+    assert isinstance(raised.value.__cause__, OSError)
+    assert raised.value.__cause__.errno == errno.ENOSPC
 
 
 async def test_a_newer_schema_is_refused_and_nothing_stays_open(tmp_path: Path) -> None:

@@ -240,6 +240,11 @@ ORDER BY started_at, tool_call_id;
 SELECT ms
 FROM clock;
 
+-- name: touch
+UPDATE schema_version
+SET applied_at = applied_at
+WHERE version = 1;
+
 -- name: interrupts
 SELECT
     thread_id, interrupt_id, run_id, kind, channel, tool_call_id, call_key, tool, payload, args_digest, roles, root_id, status,
