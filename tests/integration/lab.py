@@ -7,7 +7,9 @@ A measured figure goes into the test's own report (`Figures`), so it survives se
 from __future__ import annotations
 
 import asyncio
+import json
 import statistics
+import sys
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
@@ -19,10 +21,10 @@ from urllib.parse import urlsplit
 import httpx
 
 from middle_core.agents.registry import AgentDeps
-from tests.e2e.parts import BUILD, Part, next_start
+from tests.e2e.parts import BUILD, Part, inherited, next_start
 from tests.fakes.graphs import Graph, chat
 from tests.fakes.models import ScriptedModel, finish
-from tests.fakes.process import free_port
+from tests.fakes.process import ROOT, free_port
 from tests.fakes.relay import Relay
 from tests.fakes.stack import PATIENCE_S, Reader, Stack, run_input, user
 from tests.fakes.tokens import mint
@@ -81,6 +83,32 @@ def paced(words: list[str], over_s: float) -> tuple[ScriptedModel, Callable[[], 
             await asyncio.sleep(over_s / len(gates))
 
     return model, speak
+
+
+# --- the probe -------------------------------------------------------------------------------------------------------
+
+PROBE_KEY = "a-key-for-the-probe-alone"
+
+
+async def probe(*arguments: str) -> tuple[int, dict[str, Any]]:
+    """`python -m middle_core probe`: the exit status and the report."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "middle_core", "probe", "--json", *arguments),
+        cwd=ROOT,
+        env={**inherited(), "MIDDLE_CORE_DIAG_KEY": PROBE_KEY, "MIDDLE_CORE_PROBE_TOKEN": mint()},
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    out, err = await process.communicate()
+    assert process.returncode is not None
+    assert out, err.decode()
+    report: dict[str, Any] = json.loads(out)
+    return process.returncode, report
+
+
+def verdicts(hop: dict[str, Any]) -> set[str]:
+    """Of the streams with `identity` and with `gzip, br`."""
+    return {stream["verdict"] for stream in hop["streams"]}
 
 
 # --- Next ------------------------------------------------------------------------------------------------------------

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
-import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import pytest_asyncio
 
-from tests.e2e.parts import inherited
 from tests.fakes.graphs import chat
 from tests.fakes.models import ScriptedModel
-from tests.fakes.process import ROOT
 from tests.fakes.stack import Stack, stack
 from tests.integration.hops import HOPS, Made, bad_nginx, envoy
-from tests.integration.lab import Figures, port_of
+from tests.integration.lab import PROBE_KEY, Figures, port_of, probe, verdicts
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-KEY = "a-key-for-the-probe-alone"
 BEAT_S = 0.3
 IDLE_S = 1.5
 QUICK = ("--quick", "--events", "10")
@@ -31,29 +24,8 @@ QUICK = ("--quick", "--events", "10")
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stack]:
     folder = tmp_path_factory.mktemp("probed")
-    async with stack(folder, agents={"default": lambda: chat(ScriptedModel(turns=[]))}, heartbeat_s=BEAT_S, diag_key=KEY) as server:
+    async with stack(folder, agents={"default": lambda: chat(ScriptedModel(turns=[]))}, heartbeat_s=BEAT_S, diag_key=PROBE_KEY) as server:
         yield server
-
-
-async def probe(*arguments: str) -> tuple[int, dict[str, Any]]:
-    """The exit status and the report."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "middle_core", "probe", "--json", *arguments),
-        cwd=ROOT,
-        env={**inherited(), "MIDDLE_CORE_DIAG_KEY": KEY},
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    out, err = await process.communicate()
-    assert process.returncode is not None
-    assert out, err.decode()
-    report: dict[str, Any] = json.loads(out)
-    return process.returncode, report
-
-
-def verdicts(hop: dict[str, Any]) -> set[str]:
-    """Of the streams with `identity` and with `gzip, br`."""
-    return {stream["verdict"] for stream in hop["streams"]}
 
 
 @pytest.mark.parametrize("hop", HOPS)

@@ -11,11 +11,12 @@ import pytest
 import pytest_asyncio
 
 from tests.fakes.agui_verify import verify_streams
+from tests.fakes.cerebras_server import CerebrasServer, Reply
 from tests.fakes.graphs import chat
 from tests.fakes.models import ScriptedModel, finish
 from tests.fakes.stack import stack
-from tests.integration.hops import Made, envoy, nginx
-from tests.integration.lab import CUT, Figures, Stopwatch, Web, ms, paced, port_of, web_tier
+from tests.integration.hops import Made, bad_nginx, envoy, nginx
+from tests.integration.lab import CUT, Figures, Stopwatch, Web, build, ms, paced, port_of, probe, verdicts, web_tier
 from tests.integration.trickle import Trickle
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -63,6 +64,31 @@ async def test_a_token_arrives_before_the_next_is_said(
     path = f"{request.node.callspec.id}, Next, Envoy"
     figures.hop(path, "headers", f"{first_byte * 1000:.0f} ms")
     figures.hop(path, "a token", ms(took[1:]))
+
+
+@pytest.mark.parametrize("bad", [pytest.param(False, id="good"), pytest.param(True, id="badly configured")])
+async def test_what_the_probe_says_of_the_whole_path(web: Web, bad: bool, tmp_path: Path, figures: Figures) -> None:
+    """Real answers of a model, asked for as any AG-UI client would; from the inside to the outside."""
+    async with (
+        CerebrasServer(default=lambda _: Reply(["word "] * 40, rate=20)) as model,
+        stack(tmp_path, agents={"default": build}, model="cerebras:", cerebras_api_key="test-key", cerebras_base_url=model.url) as server,
+        envoy(tmp_path, port_of(server), name="inner") as inner,
+        bad_nginx(tmp_path, port_of(web)) if bad else envoy(tmp_path, port_of(web), name="outer") as outer,
+    ):
+        web.core.target = inner.port
+        run = "/api/copilotkit/agent/default/run"
+        urls = [f"{server.url}/copilotkit", f"{inner.url}/copilotkit", f"{web.url}{run}", f"{outer.url}{run}"]
+        status, report = await probe(*(argument for url in urls for argument in ("--agui", url)))
+    assert [verdicts(hop) for hop in report["hops"][:3]] == [{"INCREMENTAL"}] * 3
+    if bad:
+        assert status == 1
+        assert "BUFFERED" in verdicts(report["hops"][3])
+        assert {change["url"] for change in report["changes"] if change["what"].startswith("verdict")} == {urls[3]}
+        figures.hop("badly configured nginx, Next, Envoy", "probe says", "BUFFERED, and names the nginx")
+    else:
+        assert status == 0
+        assert verdicts(report["hops"][3]) == {"INCREMENTAL"}
+        figures.hop("Envoy, Next, Envoy", "probe says", "INCREMENTAL")
 
 
 async def test_pages_are_compressed_by_nginx_and_streams_are_not(web: Web, tmp_path: Path) -> None:
