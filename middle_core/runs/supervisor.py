@@ -148,6 +148,7 @@ class Supervisor:
         """The stream that ends now is ended by the server: its client may come back, whatever the grace."""
         if (handle := self._handles.get(run_id)) is not None:
             handle.sent_away = True
+            self.released(run_id)
 
     def _disarm(self, handle: Handle) -> None:
         if handle.deadline is not None:

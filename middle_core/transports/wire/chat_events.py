@@ -187,7 +187,7 @@ class ChatProjector:
                 self._topology = value
                 return [self._drawn(value, at)]
             case Custom.NODE_STARTED:
-                return [self._node_started(value, at)]
+                return self._node_started(value, at)
             case Custom.NODE_COMPLETED:
                 return self._node_completed(value, at)
             case Custom.ATTEMPT:
@@ -216,12 +216,15 @@ class ChatProjector:
             ],
         )
 
-    def _node_started(self, value: Any, at: int) -> NodeStarted:
+    def _node_started(self, value: Any, at: int) -> list[ChatEvent]:
         started = NodeStarted(
             **self._head(at), node=value["node"], path=value["path"], task_id=value["taskId"], started_at=value["startedAt"]
         )
-        self._open[":".join(started.path), started.task_id] = (started, at)
-        return started
+        key = (":".join(started.path), started.task_id)
+        # The same task again: LangGraph makes its ids of the checkpoint, so a second attempt repeats them.
+        again = self._open.pop(key, None)
+        self._open[key] = (started, at)
+        return [started] if again is None else [self._ended(again[0], max(0, at - again[1]), "cancelled", at), started]
 
     def _node_completed(self, value: Any, at: int) -> list[ChatEvent]:
         opened = self._open.pop((":".join(value["path"]), value["taskId"]), None)

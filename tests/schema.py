@@ -1,0 +1,44 @@
+"""Write the published schemas and the golden bytes of /chat again: `make schema`. Look at the difference before it is committed.
+
+Another schema is another version: raise `VERSION` in `chat_response.py` first, then run this, and the old files stay as they are.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from fastapi import APIRouter
+
+from middle_core.transports import chat, chat_openapi
+from middle_core.transports.caller import Caller
+from middle_core.transports.wire.chat_events import ChatFrames, ChatProjector
+from middle_core.transports.wire.chat_response import VERSION
+
+ROOT = Path(__file__).parents[1]
+SCHEMAS = ROOT / "docs" / "schema"
+GOLDEN = ROOT / "tests" / "unit" / "transports" / "wire" / "golden"
+
+
+def routes() -> APIRouter:
+    """The routes of /chat; only looked at."""
+    nothing: Any = None
+    return chat.router(nothing, Caller(nothing), nothing, default_agent="", max_body_bytes=1)
+
+
+def main() -> None:
+    from tests.unit.transports.wire.test_chat_events import rich  # noqa: PLC0415 - the test's own turn, needed here alone
+
+    chat_openapi.write(SCHEMAS, routes())
+    projector, encode = ChatProjector(), ChatFrames(tokens=True)
+    stream = b""
+    for record in rich().records:
+        projector.feed(record)
+        stream += encode(record)
+    assert projector.response is not None
+    (GOLDEN / f"response.v{VERSION}.json").write_bytes(projector.response.encoded())
+    (GOLDEN / f"stream.v{VERSION}.sse").write_bytes(stream)
+
+
+if __name__ == "__main__":
+    main()
