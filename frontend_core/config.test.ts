@@ -17,6 +17,12 @@ describe("readConfig", () => {
     for (const text of ["0", "-1", "soon", "Infinity"]) expect(() => readConfig({ FRONTEND_CORE_AWAY_S: text })).toThrow("FRONTEND_CORE_AWAY_S");
   });
 
+  it("has no diagnostic doors unless told so exactly", () => {
+    expect(readConfig({ FRONTEND_CORE_DIAG: "1" }).diag).toBe(true);
+    for (const text of ["", "0", "true", "off"]) expect(readConfig({ FRONTEND_CORE_DIAG: text }).diag).toBe(false);
+    expect(readConfig({}).diag).toBe(false);
+  });
+
   it("waits for more than two of middle-core's heartbeats", () => {
     expect(readConfig({}).timing.silenceMs).toBeGreaterThan(20_000);
   });

@@ -10,6 +10,8 @@ export interface Config {
   readonly maxBodyBytes: number;
   /** One event of a stream may be this large; a snapshot of a long conversation is the largest. */
   readonly maxFrameChars: number;
+  /** Whether `/api/diag` exists: middle-core's timed events, for the probe. middle-core decides who may have them. */
+  readonly diag: boolean;
   readonly timing: Timing;
 }
 
@@ -53,6 +55,7 @@ export function readConfig(env: Environment = process.env): Config {
     middleCoreUrl: address(env, "MIDDLE_CORE_URL", "http://127.0.0.1:8000"),
     maxBodyBytes: number(env, "FRONTEND_CORE_MAX_BODY_BYTES", 4 * 1024 * 1024),
     maxFrameChars: number(env, "FRONTEND_CORE_MAX_FRAME_CHARS", 32 * 1024 * 1024),
+    diag: env.FRONTEND_CORE_DIAG === "1",
     timing: {
       ...DEFAULTS,
       heartbeatMs: seconds(env, "FRONTEND_CORE_HEARTBEAT_S", DEFAULTS.heartbeatMs),

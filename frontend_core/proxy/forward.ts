@@ -17,6 +17,8 @@ export interface Ask {
   readonly json?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
+  /** No patience of our own: the answer may be silent for as long as middle-core and the signal let it. */
+  readonly patient?: boolean;
 }
 
 /** What of middle-core's headers goes back to the browser; hop-by-hop headers and everything unknown stay here. */
@@ -26,6 +28,7 @@ export class MiddleCore {
   readonly #base: string;
   readonly #requestMs: number;
   readonly #dispatcher: Agent;
+  readonly #patient: Agent;
 
   constructor({ middleCoreUrl, timing }: Config) {
     this.#base = middleCoreUrl;
@@ -37,15 +40,16 @@ export class MiddleCore {
       // undici cuts a silent body after 300 s. Silence is judged by the follower's watchdog; this stands behind it.
       bodyTimeout: 2 * timing.silenceMs,
     });
+    this.#patient = new Agent({ connectTimeout: timing.requestMs, headersTimeout: 0, bodyTimeout: 0 });
   }
 
   /** Sends one request. Throws Refused(AWAY) if no answer came, the signal's reason if it was given up. */
-  async send(caller: Caller, { method, path, json, headers, signal }: Ask): Promise<UpstreamResponse> {
+  async send(caller: Caller, { method, path, json, headers, signal, patient }: Ask): Promise<UpstreamResponse> {
     try {
       return await fetch(this.#base + path, {
         method,
         redirect: "manual",
-        dispatcher: this.#dispatcher,
+        dispatcher: patient ? this.#patient : this.#dispatcher,
         signal,
         headers: {
           accept: "application/json",
@@ -95,6 +99,6 @@ export class MiddleCore {
 
   /** Ends every connection. */
   async close(): Promise<void> {
-    await this.#dispatcher.destroy();
+    await Promise.all([this.#dispatcher.destroy(), this.#patient.destroy()]);
   }
 }

@@ -10,13 +10,14 @@ import type { Rules } from "./follow";
 import { MiddleCore } from "./forward";
 import { checkId, checkInput, readJson, type Route, routeOf, sameOrigin } from "./guard";
 import { callerOf } from "./identity";
-import { AWAY, byStatus, type Problem, problemOfError, problemResponse, Refused } from "./problems";
+import { AWAY, byStatus, type Problem, problemOf, problemOfError, problemResponse, Refused } from "./problems";
 import { MiddleCoreRunner } from "./runner";
 import { eventStream } from "./stream";
 
 export const BASE_PATH = "/api/copilotkit";
 
 const MAX_QUERY = 512;
+const DIAG = /^\/diag\/(?:stream|runs\/[A-Za-z0-9-]{8,64})$/;
 const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?::\d+)?$/;
 
 type Handler = (request: Request) => Promise<Response>;
@@ -63,15 +64,10 @@ export class Proxy {
           return problemResponse(refused);
         }
         if (exchange.stream) {
-          this.#open.add(gone);
-          const over = () => {
-            this.#open.delete(gone);
-            gone.abort();
-          };
           const taken = () => {
             exchange.window.leave();
           };
-          return eventStream(exchange.stream, { heartbeatMs: timing.heartbeatMs, taken, over, end: gone.signal });
+          return eventStream(exchange.stream, { heartbeatMs: timing.heartbeatMs, taken, ...this.#opened(gone) });
         }
         if (!response.ok) return problemResponse(byStatus(response.status));
         response.headers.set("cache-control", "no-store");
@@ -119,6 +115,29 @@ export class Proxy {
   }
 
   /**
+   * `/api/diag`: middle-core's timed events by the way that an answer takes through this process, and nothing added: no
+   * heartbeat and no patience of ours, so that the probe sees what the hops do. Exists where it is switched on.
+   */
+  diag(request: Request): Promise<Response> {
+    return answer(async () => {
+      const { pathname, search } = new URL(request.url);
+      const path = pathname.slice("/api".length);
+      if (!this.#config.diag || !DIAG.test(path) || search.length > MAX_QUERY) throw new Refused(byStatus(404));
+      if (this.#draining) throw new Refused(AWAY);
+      const key = request.headers.get("x-diag-key");
+      const headers = key === null ? {} : { "x-diag-key": key };
+      const caller = callerOf(request.headers);
+      if (path !== "/diag/stream") return this.#core.relay(caller, { method: "GET", path, headers, signal: request.signal });
+      const gone = new AbortController();
+      const signal = AbortSignal.any([request.signal, gone.signal]);
+      const asked = { ...headers, accept: "text/event-stream" };
+      const upstream = await this.#core.send(caller, { method: "GET", path: path + search, headers: asked, signal, patient: true });
+      if (!upstream.ok || !upstream.body) throw new Refused(await problemOf(upstream));
+      return eventStream(upstream.body as ReadableStream<Uint8Array>, { heartbeatMs: 0, taken: () => undefined, ...this.#opened(gone) });
+    });
+  }
+
+  /**
    * The process is about to end: ends every stream, as any cut would, and takes no new one. Next waits for open
    * responses, and an answer may take longer than the patience of whoever sent the signal.
    */
@@ -130,6 +149,16 @@ export class Proxy {
   /** Ends every connection to middle-core. */
   close(): Promise<void> {
     return this.#core.close();
+  }
+
+  /** Counts a stream as open until it is over, so that a drain ends it. */
+  #opened(gone: AbortController) {
+    this.#open.add(gone);
+    const over = () => {
+      this.#open.delete(gone);
+      gone.abort();
+    };
+    return { over, end: gone.signal };
   }
 
   #relay(request: Request, method: "GET" | "DELETE", path: () => string): Promise<Response> {

@@ -15,6 +15,7 @@ const HEADERS = {
 };
 
 export interface Reader {
+  /** 0: none. */
   readonly heartbeatMs: number;
   /** The browser took one chunk of `source`. */
   readonly taken: () => void;
@@ -36,13 +37,19 @@ export function eventStream(source: ReadableStream<Uint8Array>, { heartbeatMs, t
     {
       start(controller) {
         controller.enqueue(HELLO);
-        timer = setInterval(() => {
-          if ((controller.desiredSize ?? 0) > 0) controller.enqueue(HEARTBEAT); // A reader that is behind needs none.
-        }, heartbeatMs);
-        end.addEventListener("abort", () => void reader.cancel(), { once: true }); // Its reader then reads the end.
+        if (heartbeatMs > 0) {
+          timer = setInterval(() => {
+            if ((controller.desiredSize ?? 0) > 0) controller.enqueue(HEARTBEAT); // A reader that is behind needs none.
+          }, heartbeatMs);
+        }
+        // Its reader then reads the end. What has broken off already cannot be cancelled, and need not be.
+        end.addEventListener("abort", () => void reader.cancel().catch(() => undefined), { once: true });
       },
       async pull(controller) {
-        const { done, value } = await reader.read();
+        const { done, value } = await reader.read().catch((error: unknown) => {
+          finish();
+          throw error; // A source that breaks off: so does this.
+        });
         if (done) {
           finish();
           controller.close();
