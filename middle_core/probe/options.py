@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import ssl
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ DEEP_S: Final = (65.0, 125.0, 250.0, 310.0)
 REAL_DOORS: Final = 2
 """At one address: CopilotKit's and `/chat`."""
 MAX_STREAM_S: Final = 600.0
+ONE_WORD: Final = re.compile(r"[\x21-\x7e]{1,16384}")
 ENCODINGS: Final = ("identity", "gzip, br")
 PROMPT: Final = "Count slowly from 1 to 200, one number on each line, and nothing else."
 
@@ -62,6 +64,9 @@ class Options:
     tls: ssl.SSLContext | None = None
 
     def __post_init__(self) -> None:
+        for one in self.secrets():
+            if not ONE_WORD.fullmatch(one):
+                raise ValueError("A token or key is one word of ASCII characters; what was given is not. Look for a line too many.")
         if self.events * self.gap_ms > MAX_STREAM_S * 1000:
             raise ValueError(
                 f"A stream of {self.events} events, {self.gap_ms} ms apart, takes more than {MAX_STREAM_S:.0f} s. Ask for less."

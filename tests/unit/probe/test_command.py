@@ -88,7 +88,7 @@ async def test_a_token_file_and_a_key_file(origin: str, tmp_path: Path) -> None:
         (["--agui", f"http://127.0.0.1/#{CANARY}"], "A token goes into a file"),
         (["http://127.0.0.1", "--token-file", "/nowhere/token"], "/nowhere/token cannot be read"),
         (["http://127.0.0.1", "--ca-file", __file__], "--ca-file"),
-        (["http://127.0.0.1", "--token-file", __file__], "does not hold one token"),
+        (["http://127.0.0.1", "--token-file", __file__], "one word of ASCII"),
         (["http://127.0.0.1", "--events", "1000", "--gap-ms", "10000"], "Ask for less"),
     ],
 )
@@ -98,6 +98,14 @@ async def test_what_cannot_be_probed_is_2_with_words(arguments: Sequence[str], w
     assert words in result.output
     assert CANARY not in result.output
     assert "Traceback" not in result.output
+
+
+@pytest.mark.parametrize("text", [f"{CANARY} more", f"{CANARY}\nmore", f"{CANARY}ü", "x" * 20_000])
+async def test_a_secret_that_is_none_is_not_shown(text: str) -> None:
+    result = await run("http://127.0.0.1", MIDDLE_CORE_PROBE_TOKEN=text)
+    assert result.exit_code == 2
+    assert "one word of ASCII" in result.output
+    assert CANARY not in result.output
 
 
 async def test_nobody_listens() -> None:
