@@ -34,7 +34,7 @@ SAMPLE: Final = {
 }
 """What a person would have in the environment when they deploy."""
 
-SECRETS: Final = {"CEREBRAS_API_KEY", "MIDDLE_CORE_DATABASE_URL", "MIDDLE_CORE_JWT_SECRET"}
+SECRETS: Final = {"CEREBRAS_API_KEY", "MIDDLE_CORE_DATABASE_URL", "MIDDLE_CORE_DIAG_KEY", "MIDDLE_CORE_JWT_SECRET"}
 """Settings that may hold a secret: they come out of the vault, or not at all."""
 
 DATABASE_URL: Final = "postgresql://somebody@database.example.com/middle_core"
