@@ -58,9 +58,12 @@ def hops_of(targets: Sequence[tuple[str, Door]]) -> list[Target]:
 
 
 def secret(file: Path) -> str:
-    """What is in a file, without the line end. Raises OSError, which does not show it."""
+    """What is in a file, without the line end. Raises OSError or ValueError, which do not show it."""
     with file.open(encoding="utf-8", errors="replace") as opened:
-        return opened.read(MAX_SECRET_CHARS).strip()
+        text = opened.read(MAX_SECRET_CHARS).strip()
+    if not text:
+        raise ValueError(f"{file} is empty.")
+    return text
 
 
 def plain(error: Exception) -> str:

@@ -105,7 +105,8 @@ def decoder(encoding: str | None) -> Decoder:
                 import brotli  # noqa: PLC0415 - an extra
             except ImportError:
                 raise Undecodable("It is compressed with br, which takes the extra middle-core[probe] to read.") from None
-            return _checked(brotli.Decompressor().process, brotli.error)
+            unpress = brotli.Decompressor()
+            return _checked(lambda data: unpress.process(data, output_buffer_limit=MAX_BYTES), brotli.error)
         case other:
             raise Undecodable(f"It is compressed with {other[:20]!r}, which was not asked for.")
 
@@ -196,7 +197,7 @@ async def _read(response: httpx.Response, taken: Taken, now: Callable[[], float]
         at = now()
         taken.reads.append((at, len(piece)))
         size += reader.feed(at, piece)
-        if size > MAX_BYTES or until(taken):
+        if size >= MAX_BYTES or until(taken):
             taken.end = "left"
             return
 

@@ -89,6 +89,7 @@ async def test_a_token_file_and_a_key_file(origin: str, tmp_path: Path) -> None:
         (["http://127.0.0.1", "--token-file", "/nowhere/token"], "/nowhere/token cannot be read"),
         (["http://127.0.0.1", "--ca-file", __file__], "--ca-file"),
         (["http://127.0.0.1", "--token-file", __file__], "one word of ASCII"),
+        (["http://127.0.0.1", "--key-file", "/dev/null"], "/dev/null is empty"),
         (["http://127.0.0.1", "--events", "1000", "--gap-ms", "10000"], "Ask for less"),
     ],
 )
