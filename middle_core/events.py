@@ -72,7 +72,9 @@ class Custom(StrEnum):
     GAP = "middle_core.gap"  # fromSeq, toSeq
     RUN_CANCELLED = "middle_core.run_cancelled"  # by, reason
     REATTACH = "middle_core.reattach"  # reason: drain | max_age | lagging | token_expired, retryAfterMs
-    INTERRUPT_RESOLVED = "middle_core.interrupt_resolved"  # interruptId, toolCallId, status, message, askedAt, answeredAt, answerRunId, edits?
+    INTERRUPT_RESOLVED = (
+        "middle_core.interrupt_resolved"  # interruptId, toolCallId, status, message, askedAt, answeredAt, answerRunId, edits?
+    )
     WAITING = "middle_core.waiting"  # interrupts: what the run leaves open, where its RUN_FINISHED does not tell
     REFUSED = "middle_core.refused"  # by (node | model | server), reason: the turn declines what it was asked
     CHUNK = "middle_core.chunk"  # type, data

@@ -72,6 +72,8 @@ class Appender:
         self._max_delta_chars = max_delta_chars
         self._pending: list[Event] = []
         self._stopped = False
+        self._spoken = False
+        self._broken: Exception | None = None
         self._flying = 0
         self._slots = asyncio.Semaphore(IN_FLIGHT)
         self._work = asyncio.Event()
@@ -80,24 +82,37 @@ class Appender:
         self._written.set()
 
     async def put(self, events: Sequence[Event]) -> None:
-        """Hand over events, in order."""
+        """Hand over events, in order. The first delta is waited for: so is whoever could delay it (`mailbox`).
+
+        Raises what the log raised, if it refused a batch.
+        """
+        self._check()
         if not events:
             return
         self._pending.extend(events)
         self._written.clear()
         self._work.set()
+        if not self._spoken and any(event["type"] in _DELTA_KEY for event in events):
+            self._spoken = True
+            await self.drain()
         while len(self._pending) >= self._max_pending:
             self._taken.clear()
             await self._taken.wait()
+            self._check()
 
     async def drain(self) -> None:
-        """Wait until everything put so far is written."""
+        """Wait until everything put so far is written. Raises what the log raised, if it refused a batch."""
         await self._written.wait()
+        self._check()
 
     async def finish(self, events: Sequence[Event], ending: Ending) -> None:
         """Write what waits, then the last events together with the run's end."""
         await self.drain()
         await self._log.append(self._claim, events, ending=ending, after=self._seq)
+
+    def _check(self) -> None:
+        if self._broken is not None:
+            raise self._broken
 
     def stop(self) -> None:
         """Let `run` return once it has written what waits."""
@@ -122,7 +137,14 @@ class Appender:
                     return
 
     async def _write(self, batch: Sequence[Event], *, after: int) -> None:
-        await self._log.append(self._claim, batch, after=after)
+        try:
+            await self._log.append(self._claim, batch, after=after)
+        except Exception as error:
+            # The task group cancels whoever waits here; but one that is being stopped may take that for its stop, and wait for ever.
+            self._broken = error
+            self._written.set()
+            self._taken.set()
+            raise
         self._slots.release()
         self._flying -= 1
         if not self._flying and not self._pending:

@@ -200,6 +200,8 @@ class Engine:
                 return Ended(end)
         except _GateEnded as gated:
             return gated.ended
+        except Superseded:
+            raise
         except MiddleCoreError as error:
             logger.warning("run failed", extra={"run_id": job.run.run_id, "code": error.code}, exc_info=error)
             return Ended(Failed(error.code, error.detail, _correlation_id(), error.retry_after), untouched=not opened)

@@ -20,7 +20,7 @@ FULL: Final = 1_000
 MAX_WAITING: Final = 50_000
 """Waiting events at which the run fails: only code in threads, which cannot be made to wait, gets beyond FULL."""
 TURN_S: Final = 0.0005
-"""Seconds after which a model that never waits for its socket lets others have a turn: else its first token comes last."""
+"""Seconds after which a model that never waits for its socket lets others have a turn: else its tokens come all at once."""
 
 _DELTAS: Final = {EventType.TEXT_MESSAGE_CONTENT.value: "messageId", EventType.TOOL_CALL_ARGS.value: "toolCallId"}
 
@@ -30,6 +30,9 @@ class Mailbox:
 
     Deltas of one message or call that wait next to each other become one: the first is never held back, and a log
     that is slower than the model costs nothing per token. Bounded by FULL and MAX_WAITING.
+
+    Behind the first delta the model's coroutine waits until the reader has come back for more. A model that never waits for its
+    socket would else hold the interpreter while the log's thread needs it, and its first token would come with its fiftieth.
     """
 
     def __init__(self) -> None:
@@ -39,6 +42,8 @@ class Mailbox:
         self._lock = threading.Lock()  # a delta must not join an event that is being taken
         self._arrived = asyncio.Event()
         self._taken = asyncio.Event()
+        self._spoken = False
+        self._heard = asyncio.Event()
         self._turn = 0.0
         self._closed = False
 
@@ -48,9 +53,13 @@ class Mailbox:
         return threading.get_ident() == self._thread
 
     async def breathe(self) -> None:
-        """After a put from a coroutine: let the reader have its turn, and wait for it while the box is full."""
+        """After a put from a coroutine: let the reader have its turn; wait for it behind the first delta, and while the box is full."""
         # A sync model call inside an async node runs callbacks in a loop of its own while it blocks ours.
-        if not self._events or asyncio.get_running_loop() is not self._loop:
+        if asyncio.get_running_loop() is not self._loop:
+            return
+        if self._spoken:
+            await self._heard.wait()
+        if not self._events:
             return
         now = self._loop.time()
         if now - self._turn >= TURN_S:
@@ -69,6 +78,7 @@ class Mailbox:
             before = len(waiting)
             for event in events:
                 key = _DELTAS.get(event["type"])
+                self._spoken = self._spoken or key is not None
                 if key is not None and waiting and waiting[-1]["type"] == event["type"] and waiting[-1][key] == event[key]:
                     waiting[-1]["delta"] += event["delta"]
                 else:
@@ -81,6 +91,7 @@ class Mailbox:
     def close(self) -> None:
         """Nothing more will come."""
         self._closed = True
+        self._heard.set()
         self._taken.set()
         self._wake()
 
@@ -103,6 +114,8 @@ class Mailbox:
         while not self._events:
             if self._closed:
                 return False
+            if self._spoken:
+                self._heard.set()
             self._arrived.clear()
             await self._arrived.wait()
         return True

@@ -257,10 +257,12 @@ async def test_a_node_that_cancels_itself_is_no_stop() -> None:
 
 
 async def test_a_reader_that_leaves_stops_the_graph() -> None:
-    model = ScriptedModel(turns=[["x", asyncio.Event()]])
+    said = asyncio.Event()
+    model = ScriptedModel(turns=[["x", said, "y", asyncio.Event()]])
     events = source(graphs.chat(model)).open(says("hi"), thread_id=THREAD, run_id="r").events()  # type: ignore[arg-type]
     async for event in events:
-        if event.get("delta"):
+        said.set()
+        if event.get("delta") == "y":
             break
     await events.aclose()
     assert model.ended == ["cancelled"]

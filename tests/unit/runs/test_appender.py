@@ -23,6 +23,10 @@ def text(message_id: str, delta: str) -> Event:
     return {"type": "TEXT_MESSAGE_CONTENT", "messageId": message_id, "delta": delta}
 
 
+def end(message_id: str) -> Event:
+    return {"type": "TEXT_MESSAGE_END", "messageId": message_id}
+
+
 def args(call_id: str, delta: str) -> Event:
     return {"type": "TOOL_CALL_ARGS", "toolCallId": call_id, "delta": delta}
 
@@ -92,20 +96,39 @@ async def test_the_first_event_is_written_alone_and_later_ones_gather_behind_tho
     appender = Appender(log, CLAIM, last_seq=2)  # type: ignore[arg-type]  # only append is called
     async with asyncio.TaskGroup() as group, asyncio.timeout(5):
         group.create_task(appender.run())
-        await appender.put([text("a", "1")])
-        await log.entered.wait()
-        for number in range(2, IN_FLIGHT + 1):
-            await appender.put([text("a", str(number))])
+        for number in range(1, IN_FLIGHT + 1):
+            await appender.put([end(str(number))])
             await until(lambda number=number: log.handed == 2 + number)  # type: ignore[misc]  # mypy cannot type the default
-        await appender.put([text("a", "x")])
-        await appender.put([text("a", "y")])
+        await appender.put([end("x")])
+        await appender.put([end("y")])
         assert log.batches == []
         for _ in range(IN_FLIGHT + 2):
             log.gate.release()
         await appender.finish([{"type": "RUN_FINISHED"}], Ending(RunStatus.FINISHED))
         appender.stop()
-    assert log.batches == [*([text("a", str(n + 1))] for n in range(IN_FLIGHT)), [text("a", "xy")], [{"type": "RUN_FINISHED"}]]
+    assert log.batches == [*([end(str(n + 1))] for n in range(IN_FLIGHT)), [end("x"), end("y")], [{"type": "RUN_FINISHED"}]]
     assert [ending is not None for ending in log.endings][-2:] == [False, True]
+
+
+async def test_the_first_delta_is_waited_for_and_no_later_one() -> None:
+    log = SlowLog()
+    appender = Appender(log, CLAIM, last_seq=2)  # type: ignore[arg-type]  # only append is called
+    async with asyncio.TaskGroup() as group, asyncio.timeout(5):
+        group.create_task(appender.run())
+        await appender.put([{"type": "CUSTOM", "name": "x", "value": {}}])
+        first = group.create_task(appender.put([text("a", "1")]))
+        await until(lambda: log.handed == 4)
+        assert not first.done(), "neither what came before it nor itself is written yet"
+        log.gate.release()
+        await until(lambda: len(log.batches) == 1)
+        assert not first.done()
+        log.gate.release()
+        await first
+        await appender.put([text("a", "2")])
+        assert len(log.batches) == 2, "the second did not wait"
+        log.gate.release()
+        appender.stop()
+    assert [event.get("delta") for batch in log.batches for event in batch] == [None, "1", "2"]
 
 
 async def test_a_full_buffer_slows_the_source_and_drops_nothing() -> None:
@@ -141,4 +164,27 @@ async def test_a_superseded_writer_ends_the_whole_attempt() -> None:
             group.create_task(appender.run())
             await appender.put([text("a", "1")])
             await appender.drain()
+    assert caught.group_contains(Superseded)
+
+
+async def test_one_who_takes_the_cancellation_for_a_stop_does_not_wait_for_ever() -> None:
+    """A stop and a superseding writer at the same moment."""
+    log = SlowLog()
+    log.error = Superseded()
+    appender = Appender(log, CLAIM, last_seq=2)  # type: ignore[arg-type]  # only append is called
+    with pytest.raises(ExceptionGroup) as caught:
+        async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+            group.create_task(appender.run())
+            await appender.put([end("1")])
+            log.gate.release()
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                task = asyncio.current_task()
+                assert task is not None
+                task.uncancel()
+            with pytest.raises(Superseded):
+                await appender.put([text("a", "1")])
+            with pytest.raises(Superseded):
+                await appender.drain()
     assert caught.group_contains(Superseded)

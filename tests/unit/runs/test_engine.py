@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import sqlite3
-from collections.abc import AsyncIterator, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import aclosing, asynccontextmanager, closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,8 @@ from typing import Any
 
 import orjson
 from ag_ui.core import RunAgentInput
-from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage
+from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from middle_core.auth.principal import Credential, Principal
 from middle_core.errors import NotFound
@@ -27,7 +28,7 @@ from middle_core.runs.request import start_request
 from middle_core.runs.service import RunService
 from middle_core.runs.supervisor import Supervisor
 from middle_core.runs.turn import AgentRules
-from tests.fakes.graphs import chat
+from tests.fakes.graphs import Graph, chat, one_node
 from tests.fakes.models import ScriptedModel, finish
 from tests.fakes.stack import run_input, user
 from tests.fakes.until import until
@@ -70,13 +71,18 @@ class Parts:
 
 
 @asynccontextmanager
-async def parts(home: Path, model: BaseChatModel) -> AsyncIterator[Parts]:
+async def parts(home: Path, graph: Callable[[BaseCheckpointSaver[str]], Graph]) -> AsyncIterator[Parts]:
     async with HeldLog.open(f"sqlite:///{home / 'log.db'}") as log, open_saver(log) as saver:
-        source = AguiSource("a", chat(model, saver=saver), AgentRules(client_writable=frozenset(), server_tools=frozenset()))
+        source = AguiSource("a", graph(saver), AgentRules(client_writable=frozenset(), server_tools=frozenset()))
         engine = Engine(log, {"a": source}, max_event_bytes=1_000_000, approval_ttl_s=60)
         async with Supervisor(log, engine, replica="r", beat_s=60, lease_s=120) as supervisor:
             service = RunService(log, supervisor, {"a": source}, heartbeat_s=10, stop_wait_s=10, disconnect_grace_s=5)
             yield Parts(log, service, supervisor, source)
+
+
+def says(*turn: Any) -> Callable[[BaseCheckpointSaver[str]], Graph]:
+    """A chat whose model says this."""
+    return lambda saver: chat(ScriptedModel(turns=[turn]), saver=saver)
 
 
 def asked(text: str) -> Any:
@@ -85,7 +91,7 @@ def asked(text: str) -> Any:
 
 
 async def test_a_stop_that_comes_while_the_end_is_being_written_loses_nothing(tmp_path: Path) -> None:
-    async with parts(tmp_path, ScriptedModel(turns=[["all of it", finish()]])) as at:
+    async with parts(tmp_path, says("all of it", finish())) as at:
         at.log.held = "TEXT_MESSAGE_END"
         run = await at.service.start(ALICE, "a", asked("hi"))
         await at.log.holding.wait()
@@ -101,9 +107,14 @@ async def test_a_stop_that_comes_while_the_end_is_being_written_loses_nothing(tm
 
 
 async def test_a_page_that_opens_the_thread_then_sees_no_message_twice(tmp_path: Path) -> None:
-    """The checkpoint may have the answer before the log has: it must come from one of them only."""
+    """The checkpoint may have an answer before the log has, where no model streams it: it must come from one of them only."""
     speak = asyncio.Event()
-    async with parts(tmp_path, ScriptedModel(turns=[[speak, "all of it", finish()]])) as at:
+
+    async def node(state: Any) -> dict[str, Any]:
+        await speak.wait()
+        return {"messages": [AIMessage("all of it", id="m")]}
+
+    async with parts(tmp_path, lambda saver: one_node(node, saver=saver)) as at:
         at.log.held = "TEXT_MESSAGE_START"
         run = await at.service.start(ALICE, "a", asked("hi"))
         async with aclosing(at.service.follow(run.run_id, after=0)) as batches:
@@ -127,7 +138,7 @@ async def test_a_page_that_opens_the_thread_then_sees_no_message_twice(tmp_path:
 
 async def test_a_page_that_opens_a_thread_which_is_deleted_just_then_is_told(tmp_path: Path) -> None:
     """The run is gone before it has said what it took in: nothing more will come of it."""
-    async with parts(tmp_path, ScriptedModel(turns=[["all of it", finish()]])) as at:
+    async with parts(tmp_path, says("all of it", finish())) as at:
         at.log.held = "CUSTOM"
         await at.service.start(ALICE, "a", asked("hi"))
         await at.log.holding.wait()

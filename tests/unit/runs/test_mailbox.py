@@ -95,6 +95,35 @@ async def test_async_code_waits_while_the_box_is_full() -> None:
     assert len(said) == FULL * 2
 
 
+async def test_the_model_waits_behind_its_first_delta_until_the_reader_comes_back() -> None:
+    box = Mailbox()
+    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+        box.put([{"type": "STEP_STARTED", "stepName": "s"}])
+        await box.breathe()  # nothing is said yet
+        box.put([delta("a")])
+        model = group.create_task(box.breathe())
+        assert await box.arrived()
+        assert len(list(box.take())) == 2
+        await asyncio.sleep(0)
+        assert not model.done(), "what was taken is not written yet"
+        reader = group.create_task(box.arrived())
+        await model
+        box.put([delta("b")])
+        await box.breathe()  # and never again
+        assert await reader
+
+
+async def test_the_end_lets_a_waiting_model_go() -> None:
+    box = Mailbox()
+    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+        box.put([delta("a")])
+        model = group.create_task(box.breathe())
+        await asyncio.sleep(0)
+        assert not model.done()
+        box.close()
+        await model
+
+
 async def test_a_flood_that_cannot_be_made_to_wait_fails() -> None:
     box = Mailbox()
     with pytest.raises(MiddleCoreError, match="faster than"):
