@@ -113,11 +113,11 @@ class Desk:
             events += self._tell(row, anew=one.channel != "client_tool")
             if not answered.taken and (row.status is not S.EXPIRED or row.interrupt_id not in open_ids):
                 late.append(row)
-            elif row.status is not S.WITHDRAWN and row.interrupt_id in open_ids:
+            elif row.interrupt_id in open_ids and row.status is not S.WITHDRAWN and not (speaks and row.status is S.EXPIRED):
                 cancelled = one.cancelled and row.kind != "approval"
                 resume.append(Resume(row.interrupt_id, one.payload, cancelled))
         if speaks:
-            for row in await self._log.close(self._claim, {S.PENDING: S.WITHDRAWN}, outcome=TAKEN_BACK):
+            for row in await self._passed_over(rows.values()):
                 rows[row.interrupt_id] = row
                 events += self._tell(row)
         meant = {one.interrupt_id for one in resume}
@@ -185,12 +185,24 @@ class Desk:
 
     async def give_up(self) -> list[Event]:
         """The thread was settled: nothing of it can be answered any more, and what had begun has no known outcome."""
-        closed = await self._log.close(self._claim, OVER, outcome=STOPPED)
+        closed = [*await self._expired(await self.rows()), *await self._log.close(self._claim, OVER, outcome=STOPPED)]
         return [event for row in closed for event in self._tell(row)] + await self.cut_off()
 
     async def outcomes(self) -> dict[str, str]:
         """What is known of calls that approvals are about, by the calls' ids: for those that the thread has no result of."""
         return {one.tool_call_id: str(cards.verdict(one)["message"]) for one in await self.rows() if one.kind == "approval"}
+
+    async def _passed_over(self, rows: Iterable[Interrupt]) -> list[Interrupt]:
+        """The rows that a new message closes."""
+        return [*await self._expired(rows), *await self._log.close(self._claim, {S.PENDING: S.WITHDRAWN}, outcome=TAKEN_BACK)]
+
+    async def _expired(self, rows: Iterable[Interrupt]) -> list[Interrupt]:
+        """Of these rows those whose time ended unanswered, as expired: what comes afterwards does not withdraw them."""
+        late = {row.interrupt_id for row in rows if row.pending and row.late}
+        if not late:
+            return []
+        await self._log.expire()
+        return [row for row in await self.rows() if row.interrupt_id in late and row.status is S.EXPIRED]
 
     def _tell(self, row: Interrupt, *, anew: bool = True) -> list[Event]:
         """That the row is decided. anew: also close its card in the page, which has no answer of its own there."""

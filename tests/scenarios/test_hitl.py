@@ -118,6 +118,26 @@ async def test_the_servers_own_limit_expires_what_nobody_answers(channel: str, s
 
 
 @both
+@pytest.mark.parametrize("then", ["message", "stop"])
+async def test_what_has_expired_is_not_withdrawn_by_what_comes_after(channel: str, then: str, shelf: Shelf, tmp_path: Path) -> None:
+    async with stack(tmp_path, agents=agents(deleting("a"), shelf.tool(expires=0.001)), beat_s=60.0, lease_s=180.0) as server:
+        person = Person(server, channel)
+        [card] = cards(await person.say("delete alpha"))
+        while cards(await person.open()):
+            pass
+        if then == "message":
+            cancelling = [card["interruptId"]] if channel == "interrupt" else []
+            said = await person.say("go on", cancelling=cancelling)
+            assert (said.text, resolved(said)[0]) == ("done", (card["interruptId"], "expired"))
+        else:
+            assert await server.stop()
+        await person.open()
+        result = next(m for m in person.history if m.get("toolCallId") == "call-a")
+        assert result["metadata"]["middleCore"]["status"] == "expired"
+    assert shelf.calls == 0
+
+
+@both
 async def test_a_card_comes_back_after_a_reload_and_is_answered_there(channel: str, shelf: Shelf, tmp_path: Path) -> None:
     # CopilotKit/CopilotKit#2418
     async with stack(tmp_path, agents=agents(deleting("a"), shelf.tool())) as server:

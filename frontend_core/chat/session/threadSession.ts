@@ -262,8 +262,9 @@ export class ThreadSession {
     });
     if (outcome.type === "refused" || outcome.type === "failed") {
       if (this.#stream.agent !== undefined) undo(this.#stream.agent);
-      // Somebody else's answer is being worked on: what comes of it is the answer here, too.
-      if (outcome.failure.code === "thread_busy") {
+      // Somebody else's answer is being worked on: what comes of it is the answer here, too. And what was approved and got
+      // lost with its server goes on when the thread is looked at, or comes back as a question.
+      if (outcome.failure.code === "thread_busy" || outcome.failure.code === "run_lost") {
         await this.#reattach(undefined, "reconnecting");
         return;
       }
