@@ -107,6 +107,8 @@ def settings_of(env: Mapping[str, Value]) -> Settings:
 def check(plan: Plan) -> list[Finding]:
     """Everything about both apps and the job."""
     findings: list[Finding] = []
+    if plan.given.get("database") == "sqlite" and plan.given.get("apiMaxReplicas") != 1:
+        findings.append(Finding("parameters", "apiMaxReplicas must be 1 with SQLite: it would be, whatever is asked for."))
     for role in PROBES:
         if (app := app_of(plan, role)) is not None:
             findings += [*_check_app(app, role), *_check_secrets(app)]

@@ -45,9 +45,10 @@ class Resource:
 
 @dataclass(slots=True)
 class Plan:
-    """All of it, and what was wrong on the way. `unused`: what is declared for nothing; it harms nobody, so other checks
+    """All of it, and what was wrong on the way. `given`: the parameters. `unused`: what is declared for nothing; it harms nobody, so other checks
     go on. `seen`: the object literals that were worked out, by file and start."""
 
+    given: Mapping[str, Value] = field(default_factory=dict)
     resources: list[Resource] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     unused: dict[Finding, None] = field(default_factory=dict)
@@ -76,6 +77,7 @@ def plan(path: Path, environment: Mapping[str, str], more: Mapping[str, Value] |
         scope = _Scope(result, parameters, "", {}, environment)
         given = {name: scope.work(node) for name, node in parameters.given.items()} | given
         path = path.with_name(parameters.using)
+    result.given = given
     scope = _enter(result, path, given, environment, module="", where=path.name)
     result.outputs = {name: scope.work(node) for name, node in scope.template.outputs.items()}
     return result

@@ -60,6 +60,8 @@ resource web 'Microsoft.App/containerApps@2025-07-01' = {
           env: [
             { name: 'MIDDLE_CORE_URL', value: apiUrl }
             { name: 'PORT', value: string(port) }
+            // Timed events for the probe, which asks from the outside. middle_core wants a token for them, as for anything.
+            { name: 'FRONTEND_CORE_DIAG', value: '1' }
             { name: 'FRONTEND_CORE_HEARTBEAT_S', value: string(heartbeatSeconds) }
             { name: 'FRONTEND_CORE_SILENCE_S', value: string(silenceSeconds) }
           ]

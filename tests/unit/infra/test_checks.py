@@ -77,6 +77,7 @@ WRONG = {
     "a token without TLS": (WEB, "allowInsecure: false", "allowInsecure: true", "allowInsecure must be false"),
     "scaling to nothing": (API, "minReplicas: 1", "minReplicas: 0", "minReplicas must be 1"),
     "two replicas on SQLite": (API, "maxReplicas: withPostgres ? maxReplicas : 1", "maxReplicas: 2", "maxReplicas must be 1 with SQLite"),
+    "two replicas on SQLite asked for": ("main.dev.bicepparam", "param apiMaxReplicas = 1", "param apiMaxReplicas = 2", "apiMaxReplicas must be 1 with SQLite"),
     "SQLite on a share": (API, "storageType: 'EmptyDir'", "storageType: 'AzureFile'", "not on a network share"),
     "SQLite beside the volume": (API, "mountPath: dataDir", "mountPath: '/elsewhere'", "must be on a volume"),
     "no readiness probe": (API, "type: 'Readiness'", "type: 'Liveness'", "no Readiness probe"),

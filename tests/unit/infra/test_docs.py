@@ -39,6 +39,13 @@ def test_what_is_said_of_postgres_is_true() -> None:
     assert "refuses such a URL" in (ROOT / "compose.yaml").read_text(encoding="utf-8")
 
 
+def test_the_variables_to_set_are_those_that_the_parameters_read() -> None:
+    told = set(re.findall(r"azd env set ([A-Z_]+)", page("deployment.md")))
+    parameters = (INFRA / "main.dev.bicepparam").read_text(encoding="utf-8")
+    needed = set(re.findall(r"readEnvironmentVariable\('([A-Z_]+)'\)", parameters))
+    assert told == needed - {"AZURE_ENV_NAME"}, "azd itself sets its environment's name"
+
+
 def test_every_module_is_described() -> None:
     text = page("deployment.md")
     assert [path.stem for path in (INFRA / "modules").glob("*.bicep") if path.stem not in text and path.stem != "identity"] == []
