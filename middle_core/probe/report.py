@@ -5,6 +5,7 @@ Pure. Names and meanings are stable: within version "1" fields are only added. T
 
 from __future__ import annotations
 
+import math
 from enum import IntEnum, StrEnum
 from itertools import pairwise
 from typing import Final, Literal
@@ -191,22 +192,32 @@ def changes(hops: list[Hop]) -> list[Change]:
             mine = facts(after)
             for what, was in facts(before).items():
                 now = mine.get(what, was)
-                if now != was and (door, what) not in found:
-                    found[door, what] = Change(what=what, hop=place, url=after.url, before=was, after=now)
+                if differ(was, now) and (door, what) not in found:
+                    found[door, what] = Change(what=what, hop=place, url=after.url, before=shown(was), after=shown(now))
     return list(found.values())
 
 
-def facts(hop: Hop) -> dict[str, str]:
-    """What is compared between hops, by name."""
-    told = {f"verdict with {stream.accept_encoding}": said(stream) for stream in hop.streams}
+def facts(hop: Hop) -> dict[str, str | float]:
+    """What is compared between hops, by name; a timeout in seconds."""
+    told: dict[str, str | float] = {f"verdict with {stream.accept_encoding}": said(stream) for stream in hop.streams}
     told |= {f"content-encoding with {stream.accept_encoding}": stream.content_encoding or "none" for stream in hop.streams}
     told |= {f"cancel while {one.kind}": "noticed" if one.took_ms is not None else "not noticed" for one in hop.cancels}
-    told |= {f"header {check.name}": check.value or "absent" for check in hop.headers}
+    told |= {f"header {check.name}": check.value or "absent" for check in hop.headers if check.name != "content-encoding"}
     if hop.silences:
-        told |= {f"{kind} timeout": "none seen" for kind in ("idle", "total")} | {
-            f"{cut.kind} timeout": f"{cut.after_s:.0f} s" for cut in hop.cuts
-        }
+        told |= {"idle timeout": "none seen", "total timeout": "none seen"} | {f"{cut.kind} timeout": cut.after_s for cut in hop.cuts}
     return told
+
+
+def differ(one: str | float, other: str | float) -> bool:
+    """Whether two facts differ. Measured times within a second, or within a seventh of each other, do not."""
+    if isinstance(one, float) and isinstance(other, float):
+        return not math.isclose(one, other, rel_tol=0.15, abs_tol=1.0)
+    return one != other
+
+
+def shown(fact: str | float) -> str:
+    """A fact as it is written."""
+    return fact if isinstance(fact, str) else f"{fact:.1f} s"
 
 
 def said(stream: Stream) -> str:

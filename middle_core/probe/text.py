@@ -21,9 +21,9 @@ def render(report: Report) -> str:
     lines: list[str] = []
     for number, hop in enumerate(report.hops, 1):
         lines += [f"{number}. {hop.url}  ({hop.door}{', ' + hop.http_version if hop.http_version else ''})", *_hop(hop), ""]
-    for change in report.changes:
-        lines += _row("", f"{change.what}:", f"changes at hop {change.hop + 1}, {change.url}: {change.before} -> {change.after}", "")
     if report.changes:
+        lines.append("Where it changes, from the inside to the outside:")
+        lines += [f"   {one.what}: at hop {one.hop + 1}, {one.url}: {one.before} -> {one.after}" for one in report.changes]
         lines.append("")
     lines.append(f"{ENDS[Exit(report.exit_code)]} ({report.took_s:.1f} s)")
     return "\n".join(lines)

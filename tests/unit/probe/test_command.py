@@ -48,7 +48,7 @@ async def test_bad_is_1_and_names_the_hop(origin: str) -> None:
     async with serving(Hop(origin, hops.buffered)) as url:
         result = await run(origin, url, *QUICK, MIDDLE_CORE_DIAG_KEY=KEY)
     assert result.exit_code == 1
-    assert f"changes at hop 2, {url}: INCREMENTAL -> BUFFERED" in " ".join(result.stdout.split())
+    assert f"verdict with identity: at hop 2, {url}: INCREMENTAL -> BUFFERED" in " ".join(result.stdout.split())
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from middle_core.probe.report import Cancel, Exit, Hop, Level, Problem, Report, Stream, changes, exit_code, report
+from middle_core.probe.report import Cancel, Cut, Exit, Hop, Level, Problem, Report, Silence, Stream, changes, exit_code, report
 from middle_core.probe.text import render
 from middle_core.probe.verdict import Verdict
 
@@ -68,6 +68,16 @@ def test_only_the_first_change_of_each_kind_is_named_and_hops_that_were_not_prob
     hops = [GOOD, AWAY, hop(Verdict.BUFFERED, url="http://c"), hop(Verdict.INCREMENTAL, url="http://d")]
     [change] = changes(hops)
     assert (change.hop, change.url, change.before, change.after) == (2, "http://c", "INCREMENTAL", "BUFFERED")
+
+
+def cut(after_s: float) -> Hop:
+    rung = Silence(kind="silent", asked_s=35, survived=False, cut_after_s=after_s, quiet_s=after_s)
+    return hop(Verdict.INCREMENTAL, silences=[rung], cuts=[Cut(kind="idle", after_s=after_s, level=Level.OK, words="")])
+
+
+@pytest.mark.parametrize(("inner", "outer", "named"), [(15.4, 15.6, False), (240.0, 238.0, False), (60.0, 30.0, True)])
+def test_a_timeout_that_is_measured_twice_is_no_change(inner: float, outer: float, named: bool) -> None:
+    assert [change.what for change in changes([cut(inner), cut(outer)])] == (["idle timeout"] if named else [])
 
 
 def test_a_door_is_compared_with_its_like() -> None:
