@@ -25,6 +25,11 @@ var consumption = [
 var dedicated = [
   { name: ingressProfile, workloadProfileType: 'D4', minimumCount: 2, maximumCount: 4 }
 ]
+var ownIngress = {
+  workloadProfileName: ingressProfile
+  requestIdleTimeout: requestIdleMinutes
+  terminationGracePeriodSeconds: ingressGraceSeconds
+}
 
 resource workspace 'Microsoft.OperationalInsights/workspaces@2025-07-01' existing = {
   name: workspaceName
@@ -47,13 +52,7 @@ resource environment 'Microsoft.App/managedEnvironments@2025-07-01' = {
       }
     }
     workloadProfiles: premiumIngress ? concat(consumption, dedicated) : consumption
-    ingressConfiguration: premiumIngress
-      ? {
-          workloadProfileName: ingressProfile
-          requestIdleTimeout: requestIdleMinutes
-          terminationGracePeriodSeconds: ingressGraceSeconds
-        }
-      : null
+    ingressConfiguration: premiumIngress ? ownIngress : null
   }
 }
 

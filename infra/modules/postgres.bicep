@@ -68,6 +68,6 @@ resource url 'Microsoft.KeyVault/vaults/secrets@2026-05-15' = {
   parent: vault
   name: 'database-url'
   properties: {
-    value: 'postgresql://${login}:${uriComponent(password)}@${server.properties.fullyQualifiedDomainName}:5432/${log.name}?sslmode=require'
+    value: 'postgresql://${login}:${uriComponent(password)}@${server.properties.fullyQualifiedDomainName}:5432/${databaseName}?sslmode=require'
   }
 }
