@@ -10,7 +10,7 @@ UV := .venv/bin/uv
 help:
 	@sed -n 's/^\([a-z-]*\):.*/  make \1/p' Makefile | sort -u
 
-.PHONY: help setup run test test-fast bench lab hops lint fix chromium lock clean sbom images
+.PHONY: help setup run test test-fast bench lab hops kills lint fix chromium lock clean sbom images schema
 
 setup: .venv/.done node_modules/.done
 
@@ -71,9 +71,17 @@ lab: frontend_core/.next/.done hops
 hops: setup
 	@$(PY) -m tests.integration.hops
 
+# The published schemas and the golden bytes of /chat, made again from the code; see tests/schema.py.
+schema: setup
+	$(PY) -m tests.schema
+
 # What other versions of the CopilotKit SDK would change; not part of `make test`. See docs/drift.md.
 drift: setup
 	$(PY) -m tests.corpus.drift $(VERSIONS)
+
+# kill -9 around approved actions, fifty times for each window; `make test` has ten. Some four minutes.
+kills: setup
+	$(PY) -m tests.scenarios.kills
 
 # An installed Chromium, else Debian's where we are root, else Playwright's own; else it says what to run.
 chromium: setup

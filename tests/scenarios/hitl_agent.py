@@ -2,7 +2,8 @@
 
 What takes effect is a line in the file `HITL_FILE`; a service that honours keys writes none for a key that it has. `HITL_FAULT`
 names where a call stands still for ever, so that the server can be killed just there: `approved` (answered, not begun), `begun`
-(begun, not done), `done` (done, not recorded). Each that arrives writes a line to `HITL_FILE`.arrived.
+(begun, not done), `done` (done, not recorded); `done:x` only for things whose name begins with x. Each that arrives writes a line
+to `HITL_FILE`.arrived.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from middle_core.approvals import APPROVALS, idempotency_key
 from tests.fakes.models import call
 
 FILE = Path(os.environ.get("HITL_FILE", "/dev/null"))  # noqa: TID251 - the test's word to its server's process
-FAULT = os.environ.get("HITL_FAULT", "")  # noqa: TID251 - as above
+FAULT, _, ONLY = os.environ.get("HITL_FAULT", "").partition(":")  # noqa: TID251 - as above
 
 
 class Obedient(BaseChatModel):
@@ -59,7 +60,7 @@ def _write(file: Path, line: str) -> None:
 
 
 async def _stand_still(place: str, thing: str) -> None:
-    if place == FAULT:
+    if place == FAULT and thing.startswith(ONLY):
         _write(FILE.with_suffix(".arrived"), f"{thing}\n")
         await asyncio.Event().wait()
 

@@ -11,15 +11,12 @@ import pytest
 from tests.fakes.process import Server, free_port, serve
 from tests.fakes.until import until
 from tests.scenarios.hitl import Person, cards, resolved, results
+from tests.scenarios.kills import AGENT, kill_again_and_again, lines
 
-AGENT = "hitl=tests.scenarios.hitl_agent:build"
 MANY = 50
+KILLS, EACH = 10, 5
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
-
-
-def lines(file: Path) -> list[str]:
-    return file.read_text().splitlines() if file.exists() else []
 
 
 async def ask(server: Server, order: str, count: int) -> list[Person]:
@@ -48,6 +45,16 @@ async def approve_and_die(people: list[Person], server: Server, arrived: Path) -
             group.create_task(one(person))
         await until(lambda: len(lines(arrived)) == len(people), 60)
         await server.kill()
+
+
+@pytest.mark.parametrize("window", ["approve and execute", "execute and record"])
+async def test_kill_after_kill_no_action_is_done_twice_and_what_is_told_is_true(window: str, tmp_path: Path) -> None:
+    """`make kills` is the same with fifty kills, and with kills at any instant."""
+    told = await kill_again_and_again(tmp_path, window, KILLS, each=EACH)
+    assert (told.kills, told.times.total()) == (KILLS, KILLS * EACH)
+    assert set(told.times) <= {0, 1}
+    if window == "execute and record":
+        assert told.times == {1: KILLS * EACH}
 
 
 @pytest.mark.parametrize("fault", ["approved", "begun", "done"])
