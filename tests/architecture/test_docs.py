@@ -12,7 +12,7 @@ from fastapi import FastAPI
 from middle_core import errors
 from middle_core.events import Custom
 from middle_core.settings import Settings
-from middle_core.transports import copilotkit, dev_token, diag, graph_page, health, threads
+from middle_core.transports import chat, copilotkit, dev_token, diag, graph_page, health, threads
 from middle_core.transports.caller import Caller
 
 ROOT = Path(__file__).parents[2]
@@ -52,6 +52,7 @@ def test_every_door_is_documented() -> None:
     app.include_router(health.router(nothing))
     app.include_router(threads.router(nothing, caller))
     app.include_router(copilotkit.router(nothing, caller, nothing, default_agent="", info={}, max_body_bytes=1))
+    app.include_router(chat.router(nothing, caller, nothing, default_agent="", max_body_bytes=1))
     app.include_router(graph_page.router(dev_sign_in=False))
     app.include_router(dev_token.router(nothing))
     app.include_router(diag.router(nothing, caller))
