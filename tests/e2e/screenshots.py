@@ -8,17 +8,19 @@ from __future__ import annotations
 import asyncio
 import sys
 import tempfile
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Literal
 
 from playwright.async_api import Browser, ViewportSize, async_playwright, expect
 
 from tests.e2e.agent import BREAK
-from tests.e2e.approving import Cards, add_source, confirm
+from tests.e2e.approving import Cards, add_source, cancel, confirm
 from tests.e2e.chromium import FLAGS, installed
 from tests.e2e.parts import Site, running_site
 from tests.e2e.tab import Tab
 from tests.e2e.test_identity import PUT_TOKEN, allow_sign_in, refuse_sign_in
+from tests.fakes.until import until
 
 SIZES: dict[str, ViewportSize] = {"1280": {"width": 1280, "height": 800}, "390": {"width": 390, "height": 844}}
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
@@ -178,6 +180,89 @@ class Camera:
         await allow_sign_in(tab)
 
 
+class Asked:
+    """Pictures of what a person is asked by a graph of a team's own and by a tool with many arguments, with a scripted model."""
+
+    def __init__(self, camera: Camera) -> None:
+        self._camera = camera
+        self._tab = camera.tab
+        self._cards = Cards(camera.tab)
+
+    async def letters(self) -> None:
+        tab, site = self._tab, self._tab.site
+        await tab.open()
+        await tab.say("letter")
+        card = await self._cards.opened()
+        await card.get_by_label("Copies").fill("9")
+        await card.get_by_label("Tone").select_option("warm")
+        await confirm(card).click()
+        await self._camera.shoot("13-fields")
+        await card.get_by_label("Copies").fill("3")
+        await confirm(card).click()
+        await expect(self._cards.all("executed")).to_have_count(1)
+        await tab.until_idle()
+        await self._camera.shoot("13-fields-agreed")
+        site.post.with_suffix(".hold").write_text("after")
+        await tab.say("letter")
+        await confirm(await self._cards.opened()).click()
+        await until(site.post.with_suffix(".held").exists)
+        await site.server.kill()
+        site.post.with_suffix(".hold").unlink()
+        site.post.with_suffix(".held").unlink()
+        await site.restart_server()
+        card = await self._cards.opened()
+        await card.scroll_into_view_if_needed()
+        await self._camera.shoot("13-unknown")
+        await cancel(card).click()
+        await tab.until_answer(lambda answer: "unknown" in answer)
+        await tab.until_idle()
+        await self._camera.shoot("13-left")
+
+    async def questions(self) -> None:
+        tab = self._tab
+        await tab.open()
+        for order in ("words", "choices", "data"):
+            await tab.say(order)
+            card = tab.find("question-card", look="pending")
+            await expect(card.get_by_test_id("question-cancel")).to_be_enabled()
+            await card.scroll_into_view_if_needed()
+            await self._camera.shoot(f"14-{order}")
+            if order == "words":
+                await card.get_by_test_id("question-input").fill("blue, but not too dark")
+                await card.get_by_test_id("question-send").click()
+            elif order == "choices":
+                await card.get_by_role("button", name="A pair").click()
+            else:
+                await tab.find("withdraw").click()
+            await expect(card).to_have_count(0)
+            await tab.until_idle()
+            await self._camera.shoot(f"14-{order}-over")
+
+    async def expired(self) -> None:
+        tab = self._tab
+        await tab.open()
+        await tab.say("plan")
+        await expect(self._cards.all("expired")).to_have_count(1)
+        await self._camera.shoot("15-expired")
+
+
+async def asked_pictures(browser: Browser, site: Site, out: Path) -> None:
+    """The states of `Asked`, each at all sizes."""
+
+    async def each(walk: Callable[[Asked], Awaitable[None]]) -> None:
+        for size, viewport in SIZES.items():
+            for scheme in SCHEMES:
+                context = await browser.new_context(viewport=viewport, color_scheme=scheme)
+                await walk(Asked(Camera(Tab(await context.new_page(), site), out, f"{size}-{scheme}")))
+                await context.close()
+
+    await each(Asked.letters)
+    async with site.serving(MIDDLE_CORE_AGENTS="asker=tests.e2e.asker:build"):
+        await each(Asked.questions)
+    async with site.serving(MIDDLE_CORE_APPROVAL_TTL_S="2"):
+        await each(Asked.expired)
+
+
 async def readme_picture(browser: Browser, site: Site, path: Path) -> None:
     """A few conversations in the list, and an answer that rests on what was found."""
     context = await browser.new_context(viewport={"width": 1280, "height": 860}, color_scheme="light")
@@ -204,6 +289,8 @@ async def main(out: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         async with running_site(Path(folder), {"MIDDLE_CORE_MODEL": "offline"}) as site, async_playwright() as playwright:
             browser = await playwright.chromium.launch(executable_path=installed(), args=FLAGS)
+            async with site.serving(MIDDLE_CORE_MODEL="cerebras:"):
+                await asked_pictures(browser, site, out)
             await readme_picture(browser, site, out / "chat.png")
             for size, viewport in SIZES.items():
                 for scheme in SCHEMES:
