@@ -29,18 +29,20 @@ class Successors:
             waiting.set()
 
     async def of(self, run: Run) -> RunId | None:
-        """The first later run that decided a question of the thread; the newest one where nothing is asked any more.
+        """The first later run that decided something of what the run left open; None while there is none.
 
-        A run that could not answer (an unknown id) leaves what is asked as it is, and is not meant. Run ids are in the order of time.
+        A run that could not answer (an unknown id) leaves all as it is, and is not meant. A message takes back what is asked without
+        answering it: then it is the first later run that the rows know of, or the newest. Run ids are in the order of time.
         """
         rows = await self._log.interrupts.of_thread(run.thread_id)
-        deciding = [row.answer_run_id for row in rows if row.answer_run_id is not None and row.answer_run_id > run.run_id]
-        if deciding:
-            return min(deciding)
-        if any(row.pending for row in rows):
+        later = [row.answer_run_id for row in rows if row.answer_run_id is not None and row.answer_run_id > run.run_id]
+        if later:
+            return min(later)
+        if any(row.pending for row in rows if row.run_id <= run.run_id):
             return None
         newest = await self._log.last_run(run.thread_id)
-        return newest.run_id if newest is not None and newest.run_id > run.run_id else None
+        later = [row.run_id for row in rows] + ([] if newest is None else [newest.run_id])
+        return min((one for one in later if one > run.run_id), default=None)
 
     async def wait(self, run: Run, *, tick_s: float) -> AsyncGenerator[RunId | None, None]:
         """None for each `tick_s` without one, then the run. Ends without one where the thread is deleted."""

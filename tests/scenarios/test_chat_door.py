@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
 from typing import Any
 
@@ -434,6 +435,42 @@ async def test_a_stream_of_planned_age_can_be_attached_again_whatever_the_grace(
         async with Chat(server).attach(reader.run_id, reader.last_id) as rest:
             await rest.rest()
         assert response(rest)["status"] == "completed"
+
+
+async def test_a_token_that_ends_midway_ends_the_stream_and_not_the_turn(tmp_path: Path) -> None:
+    gate = asyncio.Event()
+    model = ScriptedModel(turns=[["a", gate, "b", finish()]] * 2)
+    async with stack(tmp_path, agents={"default": lambda: chat(model)}, disconnect_grace_s=0) as server:
+        short = mint(exp=int(time.time()) + 2)
+        async with asyncio.TaskGroup() as group:
+            asking = group.create_task(server.post("/chat", {"message": "hi", "thread_id": "t2"}, token=short))
+            reader = await Chat(server, token=short).turn("hi")
+        assert sequence(reader) == ["graph_topology", "node_started model"]
+        assert bytes(reader.raw).endswith(b"retry: 0\n: attach again: token_expired\n\n")
+        assert (asking.result().status_code, asking.result().json()["code"]) == (401, "unauthorized")
+        assert server.parts.supervisor.live == 2
+        gate.set()
+        async with Chat(server).attach(reader.run_id, reader.last_id) as rest:
+            await rest.rest()
+        assert text(response(rest)) == "ab"
+
+
+async def test_the_token_is_sent_and_kept_nowhere_and_what_a_graph_raises_is_not_told(tmp_path: Path) -> None:
+    async def node(_state: Any) -> Any:
+        raise ValueError("cannot connect to postgres://user:hunter2@db.internal/prod")
+
+    async with stack(tmp_path, agents={"default": lambda: chat(says("hello")), "broken": lambda: one_node(node)}) as server:
+        answers = [
+            await server.post(f"/chat{path}", {"message": "hi"}, headers=headers) for path in ("", "/broken") for headers in ({}, ACCEPT)
+        ]
+    sent = b"".join(repr(answer.headers).encode() + answer.content for answer in answers)
+    kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert len(kept) > 10_000
+    for part in server.token.split(".")[1:]:
+        assert part.encode() not in sent
+        assert part.encode() not in kept
+    assert b"hunter2" not in sent
+    assert b"db.internal" not in sent
 
 
 async def _nothing(_state: Any) -> Any:

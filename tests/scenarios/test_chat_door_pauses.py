@@ -15,6 +15,7 @@ from langgraph.graph import START, StateGraph
 from langgraph.types import interrupt
 
 from middle_core.agents.knowledge_copilot.state import State
+from middle_core.agents.registry import AgentSpec
 from tests.fakes.graphs import ask
 from tests.fakes.models import ScriptedModel, call, finish
 from tests.fakes.process import free_port, serve
@@ -195,6 +196,23 @@ async def test_what_is_asked_here_can_be_answered_at_copilotkit(tmp_path: Path, 
         assert response(seen)["status"] == "completed"
         assert "human_wait_ms" in seen.events[-1]
     assert len(shelf.done) == 1
+
+
+@pytest.mark.parametrize("legacy", [True, False])
+async def test_an_agent_that_asks_in_the_older_form_is_paused_here_like_any_other(tmp_path: Path, legacy: bool) -> None:
+    told: list[Any] = []
+
+    def agent() -> AgentSpec:
+        return AgentSpec(graph=ask({"message": "ok?"}, answers=told), description="", legacy_interrupts=legacy)
+
+    async with stack(tmp_path, agents={"default": agent}) as server:
+        person = Chat(server)
+        asked = await person.turn("hi")
+        assert sequence(asked)[-2:] == ["paused", "turn_completed paused"]
+        [question] = response(asked)["interrupts"]
+        assert (question["title"], question["value"]) == ("ok?", {"message": "ok?"})
+        assert (await person.answer(value(question, 0)))["status"] == "completed"
+    assert told == [0]
 
 
 # held --------------------------------------------------------------------------------------------------

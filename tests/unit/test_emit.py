@@ -8,7 +8,7 @@ import pytest
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import tool
 
-from middle_core.emit import emit_chunk, emit_message, emit_state, emit_token, new_message_id, progress
+from middle_core.emit import emit_chunk, emit_message, emit_state, emit_token, new_message_id, progress, refuse
 from middle_core.runs.agui_source import AguiSource
 from middle_core.runs.turn import AgentRules
 from tests.fakes import graphs
@@ -119,3 +119,14 @@ async def test_a_tool_result_is_told_once_even_if_the_node_returns_it_again() ->
         return {"messages": [AIMessage("", tool_calls=[{"name": "s", "args": {}, "id": "c"}]), ToolMessage("r", tool_call_id="c")]}
 
     assert (await played(node)).results() == [("c", "r")]
+
+
+async def test_a_refusal_is_told_in_words_for_people() -> None:
+    async def node(state: Any) -> Any:
+        await refuse("Not\u202e about\x00 this." + "x" * 1000)
+        return {}
+
+    [told] = [one["value"] for one in (await played(node)).events if one.get("name") == "middle_core.refused"]
+    assert told["by"] == "node"
+    assert told["reason"].startswith("Not about this.x")
+    assert len(told["reason"]) <= 500

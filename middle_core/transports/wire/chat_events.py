@@ -29,6 +29,7 @@ from middle_core.transports.wire.chat_response import (
 )
 from middle_core.transports.wire.sse_frames import encode_frame
 
+_CONTENT: Final = EventType.TEXT_MESSAGE_CONTENT.value
 TAKEN: Final = frozenset({"answered", "approved", "edited", "rejected"})
 """What a question is told to be once a person's answer decided it."""
 
@@ -132,9 +133,13 @@ ChatEvent = Annotated[GraphTopology | NodeStarted | NodeCompleted | Paused | Fai
 
 
 class ChatProjector:
-    """One run's events. `feed` every record, from the first one on. `response` is there after the last."""
+    """One run's events. `feed` every record, from the first one on. `response` is there after the last.
 
-    def __init__(self) -> None:
+    tokens: whether there are `token` events.
+    """
+
+    def __init__(self, *, tokens: bool = False) -> None:
+        self._tokens = tokens
         self.response: ChatResponse | None = None
         self._run_id = ""
         self._thread_id = ""
@@ -155,14 +160,15 @@ class ChatProjector:
     def feed(self, record: Record) -> list[ChatEvent]:
         """The events that this record becomes: none, one, or several."""
         event = record.event
+        if record.type == _CONTENT:  # the hot path: a token of text
+            self._reply.said(event["messageId"], event["delta"])
+            return [self._token(event, record.at)] if self._tokens and self._reply.is_said(event["messageId"]) else []
         if self._began_at is None:
             self._began_at, self._run_id = record.at, record.run_id
         self._reply.feed(event)
         match record.type:
             case EventType.CUSTOM:
                 return self._custom(event["name"], event["value"], record.at)
-            case EventType.TEXT_MESSAGE_CONTENT if self._reply.is_said(event["messageId"]):
-                return [Token(**self._head(record.at), message_id=event["messageId"], delta=event["delta"])]
             case EventType.TEXT_MESSAGE_START | EventType.TOOL_CALL_START if self._refused and self._refused["by"] == "model":
                 self._refused = None  # the agent asked again, and was answered
             case EventType.RUN_STARTED:
@@ -173,6 +179,12 @@ class ChatProjector:
             case EventType.RUN_ERROR:
                 return self._failed(event, record.at)
         return []
+
+    def _token(self, event: Event, at: int) -> Token:
+        # Not validated: it costs more than all the rest, thousands of times a second, and the log holds what the gate has checked.
+        return Token.model_construct(
+            run_id=self._run_id, thread_id=self._thread_id, at=at, message_id=event["messageId"], delta=event["delta"]
+        )
 
     def _head(self, at: int) -> dict[str, Any]:
         return {"run_id": self._run_id, "thread_id": self._thread_id, "at": at}
@@ -328,26 +340,23 @@ class ChatFrames:
         self._tokens = tokens
         self._hold = hold
         self._run_id = ""
-        self._projector = ChatProjector()
+        self._projector = ChatProjector(tokens=tokens)
 
     def __call__(self, record: Record) -> bytes:
         """The record's frames; b"" where it has none, or the client has them."""
         if record.run_id != self._run_id:
             if self._run_id:
-                self._after, self._projector = 0, ChatProjector()
+                self._after, self._projector = 0, ChatProjector(tokens=self._tokens)
             self._run_id = record.run_id
-        events = [one for one in self._projector.feed(record) if self._sent(one)]
+        events = self._projector.feed(record)
         if record.seq <= self._after:
             return b""
+        if self._hold and record.terminal:
+            events = [one for one in events if not (isinstance(one, TurnCompleted) and one.response.status == "paused")]
         frames = [
             encode_frame(one.model_dump_json().encode(), event=one.type, id=record.cursor if one is events[-1] else None) for one in events
         ]
         return b"".join(frames)
-
-    def _sent(self, event: ChatEvent) -> bool:
-        if isinstance(event, Token):
-            return self._tokens
-        return not (self._hold and isinstance(event, TurnCompleted) and event.response.status == "paused")
 
 
 def _usage(entry: Event) -> Usage:

@@ -47,11 +47,11 @@ class ReplyBuilder:
         """Take in one event; those that are no message are nothing to it."""
         match event["type"]:
             case "TEXT_MESSAGE_CONTENT":
-                self._said(event["messageId"], event["delta"])
+                self.said(event["messageId"], event["delta"])
             case "TEXT_MESSAGE_START":
                 if event.get("role", "assistant") != "assistant":
                     self._not_said.add(event["messageId"])
-                self._said(event["messageId"], "")
+                self.said(event["messageId"], "")
             case "TOOL_CALL_START":
                 self._called(event.get("parentMessageId") or event["toolCallId"], event["toolCallId"], event["toolCallName"])
             case "TOOL_CALL_ARGS":
@@ -62,6 +62,14 @@ class ReplyBuilder:
                 self._replace(event["messages"])
             case "CUSTOM" if event["name"] == Custom.TURN:
                 self._asked.update(one["id"] for one in event["value"]["messages"])
+
+    def said(self, message_id: str, delta: str) -> None:
+        """A piece of a message's text."""
+        message = self._messages.get(message_id)
+        if message is not None:
+            message.text.append(delta)
+        elif message_id not in self._not_said:
+            self._messages[message_id] = _Message("assistant", text=[delta])
 
     def is_said(self, message_id: str) -> bool:
         """Whether the message is the assistant's."""
@@ -74,10 +82,6 @@ class ReplyBuilder:
             return None
         spoken = [one.message_id for one in parts if isinstance(one, TextPart)]
         return Reply(message_id=spoken[-1] if spoken else None, parts=parts, citations=self._citations(), truncated=truncated)
-
-    def _said(self, message_id: str, delta: str) -> None:
-        if message_id not in self._not_said:
-            self._messages.setdefault(message_id, _Message("assistant")).text.append(delta)
 
     def _called(self, message_id: str, call_id: str, name: str) -> None:
         if name == CARD_TOOL:
@@ -100,7 +104,7 @@ class ReplyBuilder:
         for one in messages[start:]:
             if one["role"] == "assistant":
                 if one.get("content"):
-                    self._said(one["id"], one["content"])
+                    self.said(one["id"], one["content"])
                 for call in one.get("toolCalls") or ():
                     self._called(one["id"], call["id"], call["function"]["name"])
                     if call["id"] in self._arguments:

@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from langchain_core.messages import AIMessage
 
-from middle_core.runs.content import MAX_TOOL_TEXT, pieces, tool_text
+from middle_core.runs.content import MAX_TOOL_TEXT, declined, pieces, tool_text
 
 
 def read(content: Any, **extra: Any) -> list[tuple[str, str]]:
@@ -78,3 +79,19 @@ def test_text_blocks_are_joined_and_strings_pass() -> None:
 
 def test_a_result_that_no_browser_can_take_is_a_note() -> None:
     assert tool_text({"x": ["y" * 1000] * (MAX_TOOL_TEXT // 500)}) == "[result too large to show]"
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        (AIMessage("", response_metadata={"finish_reason": "content_filter"}), True),
+        (AIMessage("", response_metadata={"stop_reason": "refusal"}), True),
+        (AIMessage("", additional_kwargs={"refusal": "I will not."}), True),
+        (AIMessage([{"type": "refusal", "refusal": "I will not."}]), True),
+        (AIMessage("", additional_kwargs={"refusal": None}), False),
+        (AIMessage("yes", response_metadata={"finish_reason": "stop"}), False),
+        (AIMessage([{"type": "text", "text": "yes"}, "and"], response_metadata={"finish_reason": "length"}), False),
+    ],
+)
+def test_a_model_that_would_not_answer(message: AIMessage, expected: bool) -> None:
+    assert declined(message) is expected

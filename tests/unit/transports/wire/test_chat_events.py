@@ -41,7 +41,7 @@ QUESTION = {"id": "q1", "reason": "langgraph:interrupt", "message": "ok?", "meta
 
 def told(log: Log) -> list[str]:
     """The sequence in short: type, then node and outcome, or status."""
-    projector = ChatProjector()
+    projector = ChatProjector(tokens=True)
     return [short(one.model_dump()) for record in log.records for one in projector.feed(record)]
 
 
