@@ -1089,7 +1089,7 @@ class Drawing {
     this.#shapes = new Map(layout.nodes.map((node) => [node.id, { group: shape(node), activity: "", width: node.width }]));
     const svg = draw(
       "svg",
-      { role: "img", "aria-labelledby": "drawing-title drawing-description", viewBox: `-24 -24 ${width} ${height}`, width: round(width * scale), height: round(height * scale) },
+      { role: "img", "aria-labelledby": "drawing-title", "aria-describedby": "drawing-description", viewBox: `-24 -24 ${width} ${height}`, width: round(width * scale), height: round(height * scale) },
       draw("title", { id: "drawing-title" }, "The agent as a graph, from left to right"),
       this.#description,
       draw("defs", {}, tip("tip", ""), tip("tip-on", "on"), fork()),
@@ -1285,6 +1285,7 @@ class Page {
   /** @type {readonly Json[] | undefined} The questions whose cards are on the screen. */
   #cards;
   #listed = 0;
+  #stepCount = 0;
 
   async start() {
     this.#wire();
@@ -1382,6 +1383,7 @@ class Page {
     setText(at("name"), PEOPLE.find((person) => person.sub === sub)?.name ?? nameOf(token));
     this.#pick();
     this.#signedIn?.();
+    at("message").focus({ preventScroll: true });
     this.#schedule();
     return true;
   }
@@ -1689,7 +1691,8 @@ class Page {
   #renderTalk() {
     at("welcome").hidden = this.#said.length > 0;
     const [list, scroll] = [at("turns"), at("scroll")];
-    const atEnd = scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < 40;
+    const atEnd = isAtEnd(scroll) || this.#listed !== this.#said.length;
+    this.#listed = this.#said.length;
     while (list.childElementCount > this.#said.length) list.lastElementChild?.remove();
     this.#said.forEach((said, index) => {
       const row = list.children[index] ?? list.appendChild(el("li", {}, el("p", { class: "asked" }), el("div", { class: "reply" }), el("div", { class: "after" })));
@@ -1707,10 +1710,7 @@ class Page {
       after.dataset.key = key;
       after.replaceChildren(...(over ? afterwards(said) : []));
     });
-    if (this.#listed !== this.#said.length) {
-      this.#listed = this.#said.length;
-      list.lastElementChild?.scrollIntoView({ block: "nearest" });
-    } else if (atEnd) scroll.scrollTop = scroll.scrollHeight;
+    if (atEnd) scroll.scrollTop = scroll.scrollHeight;
   }
 
   /** @param {number} now */
@@ -1736,7 +1736,8 @@ class Page {
     at("nothing").hidden = tasks.length > 0;
     const table = at("rows").parentElement;
     if (table !== null) table.hidden = tasks.length === 0;
-    const rows = at("rows");
+    const [rows, listed] = [at("rows"), at("listed")];
+    const atEnd = isAtEnd(listed);
     while (rows.childElementCount > tasks.length) rows.lastElementChild?.remove();
     const began = Math.min(...tasks.map(({ startedAt }) => startedAt));
     const span = Math.max(1, ...tasks.map(({ startedAt, latencyMs }) => startedAt + (latencyMs ?? Math.max(0, now - startedAt)) - began));
@@ -1750,8 +1751,9 @@ class Page {
       if (row.getAttribute("data-state") === task.outcome) return;
       row.setAttribute("data-state", task.outcome);
       row.querySelector(".state")?.replaceChildren(icon(task.outcome), WORDS[task.outcome]);
-      row.scrollIntoView({ block: "nearest" });
     });
+    if (atEnd && rows.childElementCount !== this.#stepCount) listed.scrollTop = listed.scrollHeight;
+    this.#stepCount = rows.childElementCount;
     const facts = this.#facts(turn, phase);
     at("facts").hidden = facts.length === 0;
     const key = JSON.stringify(facts);
@@ -1780,6 +1782,11 @@ class Page {
     const states = /** @type {(Outcome)[]} */ (["running", "ok", "skipped", "error", "interrupted", "cancelled"]);
     at("legend").replaceChildren(...states.map((state) => el("li", {}, icon(state), WORDS[state])), el("li", {}, line, "conditional"), el("li", {}, on, "taken"));
   }
+}
+
+/** Whether a pane is scrolled to its end, where it follows what is added. @param {HTMLElement} pane */
+function isAtEnd({ scrollHeight, scrollTop, clientHeight }) {
+  return scrollHeight - scrollTop - clientHeight < 40;
 }
 
 /** @param {string} id @returns {HTMLElement} */
