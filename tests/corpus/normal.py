@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from middle_core.events import Custom, Event
+from middle_core.events import QUESTION_ACTIVITY, Custom, Event
 from tests.corpus.playing import Played
 from tests.fakes.play import json_or_text
 
@@ -18,7 +18,7 @@ _RANDOM_ID = re.compile(
 )
 _DROPPED = frozenset({"timestamp", "startedAt", "latencyMs", "correlationId", "parentRunId"})
 """Times, and what only the server gives."""
-_TOLD_BY_THE_ENGINE = frozenset({Custom.TURN.value, Custom.INTERRUPT_RESOLVED.value})
+_TOLD_BY_THE_ENGINE = frozenset({Custom.TURN.value, Custom.INTERRUPT_RESOLVED.value, Custom.WAITING.value, QUESTION_ACTIVITY})
 """What a stream over HTTP has and the source does not tell."""
 _DELTAS = {
     "TEXT_MESSAGE_CONTENT": "messageId",
@@ -46,7 +46,10 @@ def stable(played: Played, *, numbered: bool = True) -> Played:
                 return value
 
     return Played(
-        streams=[[clean(one) for one in joined(events) if one.get("name") not in _TOLD_BY_THE_ENGINE] for events in played.streams],
+        streams=[
+            [clean(one) for one in joined(events) if one.get("name", one.get("activityType")) not in _TOLD_BY_THE_ENGINE]
+            for events in played.streams
+        ],
         shown=clean(played.shown),
         saw=clean(json.loads(json.dumps(played.saw))),
         did=clean(played.did),
