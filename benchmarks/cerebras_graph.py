@@ -13,7 +13,6 @@ from langgraph.graph.state import CompiledStateGraph
 from pydantic import SecretStr
 
 from middle_core.models.cerebras import ChatCerebras
-from middle_core.models.coalesce import Coalesce
 
 
 def _builder(model: BaseChatModel) -> StateGraph[Any, Any, Any, Any]:
@@ -33,7 +32,7 @@ def _model(**options: Any) -> ChatCerebras:
 
 def merged() -> StateGraph[Any, Any, Any, Any]:
     """As the server makes it."""
-    return _builder(Coalesce(inner=_model()))
+    return _builder(_model())
 
 
 def plain() -> StateGraph[Any, Any, Any, Any]:

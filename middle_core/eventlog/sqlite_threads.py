@@ -121,8 +121,15 @@ class Writer:
                 self._connection.execute(f"PRAGMA synchronous = {'FULL' if syncs else 'NORMAL'}")
                 self._syncs = syncs
             self._connection.execute("BEGIN IMMEDIATE")
+            if len(batch) == 1:  # it needs no savepoint: two statements less, and two changes of the interpreter's owner
+                self._try(batch[0])
+                self._connection.execute("ROLLBACK" if batch[0].error else "COMMIT")
+                return
             for operation in batch:
-                self._apply(operation)
+                self._connection.execute("SAVEPOINT operation")
+                if not self._try(operation):
+                    self._connection.execute("ROLLBACK TO operation")
+                self._connection.execute("RELEASE operation")
             self._connection.execute("COMMIT")
         except sqlite3.Error as error:
             _log.exception("A batch of %d database operations failed.", len(batch))
@@ -131,14 +138,12 @@ class Writer:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
 
-    def _apply(self, operation: _Operation) -> None:
-        self._connection.execute("SAVEPOINT operation")
+    def _try(self, operation: _Operation) -> bool:
         try:
             operation.result = operation.work(self._connection)
         except Exception as error:  # noqa: BLE001 - it is raised where the operation is awaited
             operation.error = error
-            self._connection.execute("ROLLBACK TO operation")
-        self._connection.execute("RELEASE operation")
+        return operation.error is None
 
     def _settle(self, batch: Sequence[_Operation]) -> None:
         for operation in batch:

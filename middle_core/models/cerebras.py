@@ -37,7 +37,8 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, PrivateAttr, Se
 from middle_core.errors import ModelError, ModelRateLimited
 from middle_core.models.cerebras_errors import FAULTS, is_transient, translate
 from middle_core.models.cerebras_stream import exchange
-from middle_core.models.cerebras_wire import Answer, Json, traits_of, wire_messages, wire_tool_choice, wire_tools
+from middle_core.models.cerebras_wire import Answer, Json, shows, traits_of, wire_messages, wire_tool_choice, wire_tools
+from middle_core.models.coalesce import FRAME_S, batches, merged
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -48,8 +49,6 @@ DEFAULT_BASE_URL = "https://api.cerebras.ai"
 
 HEADERS = frozenset({"accept", "accept-encoding", "authorization", "connection", "content-length", "content-type", "host", "user-agent"})
 """All that leaves this machine beside the body. The SDK adds machine details and, from CEREBRAS_CUSTOM_HEADERS, anything."""
-
-EMPTY = ChatGenerationChunk(message=AIMessageChunk(content=""))
 
 FIRST_BACKOFF_S = 0.25
 MAX_BACKOFF_S = 8.0
@@ -95,8 +94,9 @@ class ChatCerebras(BaseChatModel):
     timeout: float = Field(default=60.0, gt=0)
     """Seconds of silence after which the connection counts as dead."""
     connect_timeout: float = Field(default=5.0, gt=0)
-    frame_s: float = Field(default=0.016, ge=0)
-    """Seconds for which arriving tokens are collected before the socket is read again; never before the first. 0: read every packet."""
+    frame_s: float = Field(default=FRAME_S, ge=0)
+    """Seconds for which arriving tokens are collected: into one chunk, and before the socket is read again. Never before the first.
+    0: read every packet, and nothing is joined."""
     max_retries: int = Field(default=4, ge=0)
     max_wait_s: float = Field(default=20.0, ge=0)
     """No retry starts later than this after the call began; a longer wait is the caller's to decide (`retry_after`)."""
@@ -128,12 +128,12 @@ class ChatCerebras(BaseChatModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
-        async with aclosing(self._answer(self._shared_client(), self._body(messages, stop, kwargs))) as chunks:
-            async for message in chunks:
-                chunk = EMPTY.model_copy(update={"message": message, "text": message.content})  # a constructor costs twice that
-                if run_manager:
-                    await run_manager.on_llm_new_token(chunk.text, chunk=chunk)
-                yield chunk
+        async with aclosing(self._answer(self._shared_client(), self._body(messages, stop, kwargs))) as answer:
+            async for messages_of_frame in answer:
+                for chunk in merged([ChatGenerationChunk(message=message) for message in messages_of_frame]):
+                    if run_manager:
+                        await run_manager.on_llm_new_token(chunk.text, chunk=chunk)
+                    yield chunk
 
     async def _agenerate(
         self,
@@ -230,17 +230,21 @@ class ChatCerebras(BaseChatModel):
             log.warning("The model %s does not take %s: left out.", model, ", ".join(sorted(left_out)))
         return {"model": model, "messages": wire_messages(messages, traits), **body}
 
-    async def _answer(self, client: AsyncCerebras, body: Json) -> AsyncGenerator[AIMessageChunk, None]:
-        """The answer's chunks. Waits and asks again while nothing was shown, the fault may pass and the time allows."""
+    async def _answer(self, client: AsyncCerebras, body: Json) -> AsyncGenerator[list[AIMessageChunk], None]:
+        """The answer's chunks, those of a frame together. Waits and asks again while nothing was shown, the fault may pass and the time allows."""
         clock = asyncio.get_running_loop().time
         deadline = clock() + self.max_wait_s
         attempt = 1
         while True:
             answer = Answer(model=body["model"])
             try:
-                async with aclosing(exchange(client, body, answer, self.frame_s)) as chunks:
-                    async for chunk in chunks:
-                        yield chunk
+                frames = exchange(client, body, answer, self.frame_s)
+                found = batches(frames, shows, frame_s=self.frame_s) if self.frame_s else _singly(frames)
+                async with aclosing(found):
+                    async for batch in found:
+                        yield list(answer.chunks(frame for frame in batch if frame is not None))
+                        if batch[-1] is None:
+                            yield [answer.last()]
             except FAULTS as fault:
                 error = translate(fault)
                 delay = error.retry_after if error.retry_after is not None else _backoff(attempt)
@@ -288,15 +292,22 @@ class ChatCerebras(BaseChatModel):
         )
 
     async def _one_off(self, body: Json) -> AsyncGenerator[AIMessageChunk, None]:
-        async with self._new_client() as client, aclosing(self._answer(client, body)) as chunks:
-            async for chunk in chunks:
-                yield chunk
+        async with self._new_client() as client, aclosing(self._answer(client, body)) as answer:
+            async for chunks in answer:
+                for chunk in chunks:
+                    yield chunk
 
     async def aclose(self) -> None:
         """Close the pooled connections. The model can be used again afterwards."""
         client, self._client = self._client, None
         if client is not None and client[0] is asyncio.get_running_loop():
             await client[1].close()
+
+
+async def _singly(items: AsyncGenerator[T, None]) -> AsyncGenerator[list[T], None]:
+    async with aclosing(items):
+        async for item in items:
+            yield [item]
 
 
 @cache

@@ -1,4 +1,4 @@
-"""One request to Cerebras and its stream: bytes in, message chunks out, closed on every way out.
+"""One request to Cerebras and its stream: bytes in, frames of JSON out, closed on every way out.
 
 It knows the connection; what the bytes mean is `cerebras_wire`'s, whether to ask again is the model's.
 """
@@ -14,32 +14,31 @@ import httpx
 import orjson
 from cerebras.cloud.sdk import AsyncCerebras, AsyncStream
 from cerebras.cloud.sdk.types.chat import ChatCompletion
-from langchain_core.messages import AIMessageChunk
 
 from middle_core.models.cerebras_errors import StreamedError, StreamFault
-from middle_core.models.cerebras_wire import Answer, FrameReader, Json
+from middle_core.models.cerebras_wire import Answer, FrameReader, Json, shows
 
 DRAIN_S = 0.25
 """How long the end of a body may take after the end marker."""
 
 
-async def exchange(client: AsyncCerebras, body: Json, answer: Answer, frame_s: float) -> AsyncGenerator[AIMessageChunk, None]:
-    """One request and its stream, closed on every way out. Raises one of `FAULTS`.
+async def exchange(client: AsyncCerebras, body: Json, answer: Answer, frame_s: float) -> AsyncGenerator[Json | None, None]:
+    """One request and the frames of its stream, None for the end marker; closed on every way out. Raises one of `FAULTS`.
 
     Of the SDK's stream only the response is used: its decoder ends alike with and without `[DONE]`, and the difference is a lost answer.
     """
     reader = FrameReader()
     create = client.chat.completions.create
     async with cast("AsyncStream[ChatCompletion]", await create(**body, stream=True, stream_options={"include_usage": True})) as stream:
-        pieces = stream.response.aiter_bytes()
+        # Not compressed, so these are the bytes of the body (`ChatCerebras` asks for that).
+        pieces = stream.response.aiter_raw()
         async for piece in _by_the_frame(pieces, frame_s, answer):
-            for data in _frames(reader, piece):
+            for data in _events(reader, piece):
                 if data == b"[DONE]":
-                    yield answer.last()
+                    yield None
                     await _drain(pieces)
                     return
-                if chunk := _chunk(data, answer):
-                    yield chunk
+                yield _frame(data, answer)
     raise StreamFault("The stream ended without its end marker.")
 
 
@@ -73,21 +72,22 @@ async def _by_the_frame(pieces: AsyncIterator[bytes], frame_s: float, answer: An
         yield piece
 
 
-def _frames(reader: FrameReader, piece: bytes) -> list[bytes]:
+def _events(reader: FrameReader, piece: bytes) -> list[bytes]:
     try:
         return list(reader.feed(piece))
     except ValueError as broken:
         raise StreamFault("The stream is not made of events.") from broken
 
 
-def _chunk(data: bytes, answer: Answer) -> AIMessageChunk | None:
+def _frame(data: bytes, answer: Answer) -> Json:
     try:
-        frame = orjson.loads(data)
+        frame: Json = orjson.loads(data)
         if error := frame.get("error"):
             raise StreamedError(int(frame.get("status_code") or 500), error if isinstance(error, dict) else {})
-        return answer.chunk(frame)
+        answer.begun = shows(frame) or answer.begun
     except (ValueError, AttributeError, TypeError) as broken:
         raise StreamFault("The stream holds something that is not a chat completion chunk.") from broken
+    return frame
 
 
 async def _drain(pieces: AsyncIterator[bytes]) -> None:

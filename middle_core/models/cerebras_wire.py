@@ -39,7 +39,6 @@ EVERY_MODEL = frozenset(
 
 MEDIA = frozenset({"image", "image_url", "input_image", "audio", "input_audio", "video", "file", "input_file"})
 TEXT = frozenset({"text", "text-plain", "input_text", "output_text"})
-EMPTY = AIMessageChunk(content="")
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -261,6 +260,27 @@ class FrameReader:
                 self._data.clear()
 
 
+def shows(frame: Mapping[str, Any] | None) -> bool:
+    """Whether a person would see something of it. None is the end marker. Raises TypeError or AttributeError where it is no chunk."""
+    delta = _delta(frame) if frame else {}
+    text, thought, calls = delta.get("content") or "", delta.get("reasoning") or "", delta.get("tool_calls") or []
+    arguments = [(call.get("function") or {}).get("arguments") or "" for call in calls]
+    if not all(isinstance(one, str) for one in (text, thought, *arguments)):
+        raise TypeError("A delta is text.")
+    return bool(text or thought or calls)
+
+
+def _choice(frame: Mapping[str, Any]) -> Mapping[str, Any]:
+    choices = frame.get("choices")
+    choice: Mapping[str, Any] = choices[0] if choices else {}
+    return choice
+
+
+def _delta(frame: Mapping[str, Any]) -> Mapping[str, Any]:
+    delta: Mapping[str, Any] = _choice(frame).get("delta") or {}
+    return delta
+
+
 @dataclass(slots=True)
 class Answer:
     """One streamed answer: frames in, message chunks out; then `last()`, which carries what belongs to the whole.
@@ -277,25 +297,36 @@ class Answer:
     _arguments: dict[int, list[str]] = field(default_factory=dict)
     _ids: dict[int, str] = field(default_factory=dict)
 
-    def chunk(self, frame: Mapping[str, Any]) -> AIMessageChunk | None:
-        """The frame's delta, or None where it has nothing to show (role only, usage only)."""
+    def chunks(self, frames: Iterable[Mapping[str, Any]]) -> Iterator[AIMessageChunk]:
+        """What the frames show, the text of neighbours in one chunk: a chunk for every token costs more than all else that is done with it."""
+        texts: list[str] = []
+        for frame in frames:
+            delta = self._take(frame)
+            if not (delta.get("reasoning") or delta.get("tool_calls")):
+                texts.append(delta.get("content") or "")
+                continue
+            if text := "".join(texts):
+                yield AIMessageChunk(content=text)
+            texts.clear()
+            yield self._chunk(delta)
+        if text := "".join(texts):
+            yield AIMessageChunk(content=text)
+
+    def _take(self, frame: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The frame's delta; what belongs to the whole is kept."""
         self._frame = frame
         self._usage = frame.get("usage") or self._usage
         self._times = frame.get("time_info") or self._times
-        choice: Mapping[str, Any] = next(iter(frame.get("choices") or ()), {})
-        self.finish_reason = choice.get("finish_reason") or self.finish_reason
-        delta = choice.get("delta") or {}
-        text, thought, calls = delta.get("content") or "", delta.get("reasoning"), delta.get("tool_calls") or ()
-        if not (text or thought or calls):
-            return None
-        self.begun = True
-        extra = {"reasoning_content": thought} if thought else {}
-        if calls:
-            call_chunks = [self._call_chunk(position, call) for position, call in enumerate(calls)]
-            return AIMessageChunk(content=text, additional_kwargs=extra, tool_call_chunks=call_chunks)
-        # A copy with its own containers is what the constructor makes, at a quarter of the cost; this line runs for every token.
-        own: Json = {"response_metadata": {}, "tool_calls": [], "invalid_tool_calls": [], "tool_call_chunks": []}
-        return EMPTY.model_copy(update={"content": text, "additional_kwargs": extra, **own})
+        self.finish_reason = _choice(frame).get("finish_reason") or self.finish_reason
+        return _delta(frame)
+
+    def _chunk(self, delta: Mapping[str, Any]) -> AIMessageChunk:
+        thought = delta.get("reasoning")
+        return AIMessageChunk(
+            content=delta.get("content") or "",
+            additional_kwargs={"reasoning_content": thought} if thought else {},
+            tool_call_chunks=[self._call_chunk(position, call) for position, call in enumerate(delta.get("tool_calls") or ())],
+        )
 
     def _call_chunk(self, position: int, call: Mapping[str, Any]) -> ToolCallChunk:
         function = call.get("function") or {}

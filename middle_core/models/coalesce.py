@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Sequence
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from itertools import count, groupby
 from typing import Any, TypeVar, cast
 
@@ -33,6 +33,7 @@ LIMIT = 1024
 
 LABELS = ("model_provider", "output_version")
 
+T = TypeVar("T")
 R = TypeVar("R", bound=Runnable[Any, Any])
 
 
@@ -155,22 +156,33 @@ def _streams(model: BaseChatModel) -> bool:
 async def coalesced(
     source: AsyncIterator[ChatGenerationChunk], *, frame_s: float = FRAME_S, limit: int = LIMIT
 ) -> AsyncGenerator[ChatGenerationChunk, None]:
-    """The chunks of `source`, merged: the first that shows something at once, then one batch every `frame_s` seconds at most.
+    """The chunks of `source`, merged: see `batches`."""
+    async with aclosing(batches(source, _shows, frame_s=frame_s, limit=limit)) as found:
+        async for batch in found:
+            for chunk in merged(batch):
+                yield chunk
 
-    Holds at most `limit` chunks; beyond that the source waits. What arrived before the source failed is delivered before its
+
+async def batches(
+    source: AsyncIterator[T], shows: Callable[[T], bool], *, frame_s: float = FRAME_S, limit: int = LIMIT
+) -> AsyncGenerator[list[T], None]:
+    """What `source` brings, in batches: the first item that shows something at once, then one batch every `frame_s` seconds at most.
+
+    shows: whether a person would see something of the item. Only that starts the clock, or an empty opening would delay the first word.
+    Holds at most `limit` items; beyond that the source waits. What arrived before the source failed is delivered before its
     error is raised. However this generator is left, the source is closed and the task that reads it is over.
     """
     loop = asyncio.get_running_loop()
-    waiting: deque[ChatGenerationChunk] = deque()
+    waiting: deque[T] = deque()
     arrived, hurry, room = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     async def read() -> None:
         try:
-            async for chunk in source:
-                waiting.append(chunk)
+            async for item in source:
+                waiting.append(item)
                 if not arrived.is_set():
                     arrived.set()
-                    await asyncio.sleep(0)  # a source that never pauses must not keep the first chunk to itself
+                    await asyncio.sleep(0)  # a source that never pauses must not keep the first item to itself
                 if len(waiting) >= limit:
                     hurry.set()
                     room.clear()
@@ -187,19 +199,16 @@ async def coalesced(
     try:
         while True:
             await arrived.wait()
-            if (early := due - loop.time()) > 0:
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(early):
-                        await hurry.wait()
+            await _until(due, hurry)
             arrived.clear()
             hurry.clear()
             batch = list(waiting)
             waiting.clear()
             room.set()
-            if any(map(_shows, batch)):
+            if any(map(shows, batch)):
                 due = loop.time() + frame_s
-            for chunk in merged(batch):
-                yield chunk
+            if batch:
+                yield batch
             if reader.done() and not waiting:
                 break
         await reader
@@ -208,6 +217,17 @@ async def coalesced(
         await asyncio.wait([reader])
         if not reader.cancelled():
             reader.exception()  # seen: either raised above, or the consumer left and does not want it
+
+
+async def _until(due: float, hurry: asyncio.Event) -> None:
+    """Wait for `due` (the loop's time), or for `hurry`. Not a timeout: that is an exception through all that waits here, at every frame."""
+    loop = asyncio.get_running_loop()
+    if due > loop.time():
+        timer = loop.call_at(due, hurry.set)
+        try:
+            await hurry.wait()
+        finally:
+            timer.cancel()
 
 
 def merged(chunks: Iterable[ChatGenerationChunk]) -> Iterator[ChatGenerationChunk]:

@@ -42,7 +42,9 @@ def build_model(
             if not cerebras_api_key:
                 raise ValueError("The model is Cerebras, but there is no key. Set CEREBRAS_API_KEY, or choose MIDDLE_CORE_MODEL=offline.")
             base_url = (cerebras_base_url or DEFAULT_BASE_URL).rstrip("/").removesuffix("/v1")  # the SDK adds /v1 itself
-            return Coalesce(inner=ChatCerebras(model=rest or DEFAULT_MODEL, api_key=cerebras_api_key, base_url=base_url, on_wait=on_wait))
+            return ChatCerebras(
+                model=rest or DEFAULT_MODEL, api_key=cerebras_api_key, base_url=base_url, on_wait=on_wait
+            )  # merges by itself
         case "openai", True:
             name, at, base_url = rest.rpartition("@")
             if not (name and at and base_url.startswith(("http://", "https://"))):

@@ -20,10 +20,11 @@ from langchain_core.messages import (
     SystemMessage,
     ToolMessage,
 )
+from langchain_core.messages.tool import tool_call_chunk
 
 from middle_core.errors import InvalidRequest, ModelBadRequest
 from middle_core.models.cerebras_errors import StreamFault
-from middle_core.models.cerebras_wire import EMPTY, Answer, FrameReader, traits_of, wire_messages
+from middle_core.models.cerebras_wire import Answer, FrameReader, shows, traits_of, wire_messages
 from tests.fakes.cerebras_rules import Refusal, check
 
 TEXT_ONLY = traits_of("gpt-oss-120b")
@@ -240,21 +241,21 @@ def test_a_frame_has_a_limit():
 def test_usage_that_comes_twice_counts_once():
     answer = Answer(model="m")
     usage = {"prompt_tokens": 3, "completion_tokens": 4}
-    assert answer.chunk({"choices": [{"delta": {}, "finish_reason": "stop"}], "usage": usage}) is None
-    assert answer.chunk({"choices": [], "usage": usage}) is None
+    assert list(answer.chunks([{"choices": [{"delta": {}, "finish_reason": "stop"}], "usage": usage}])) == []
+    assert list(answer.chunks([{"choices": [], "usage": usage}])) == []
     assert answer.last().usage_metadata == {"input_tokens": 3, "output_tokens": 4, "total_tokens": 7}
 
 
 def test_an_answer_without_a_reason_to_end_did_not_end():
     answer = Answer(model="m")
-    answer.chunk({"choices": [{"delta": {"content": "x"}}], "usage": {"prompt_tokens": 1}})
+    list(answer.chunks([{"choices": [{"delta": {"content": "x"}}], "usage": {"prompt_tokens": 1}}]))
     with pytest.raises(StreamFault):
         answer.last()
 
 
 def test_an_answer_without_usage_has_none():
     answer = Answer(model="m")
-    answer.chunk({"choices": [{"delta": None, "finish_reason": "stop"}], "usage": None})
+    assert list(answer.chunks([{"choices": [{"delta": None, "finish_reason": "stop"}], "usage": None}])) == []
     last = answer.last()
     assert (last.usage_metadata, last.response_metadata["model_name"], last.response_metadata["model_provider"]) == (None, "m", "cerebras")
 
@@ -262,20 +263,47 @@ def test_an_answer_without_usage_has_none():
 def test_calls_without_an_index_are_told_apart_by_their_place():
     answer = Answer(model="m")
     calls = [{"id": i, "type": "function", "function": {"name": "f", "arguments": "{}"}} for i in ("a", "b")]
-    chunk = answer.chunk({"choices": [{"delta": {"tool_calls": calls}}]})
-    assert chunk is not None
+    [chunk] = answer.chunks([{"choices": [{"delta": {"tool_calls": calls}}]}])
     assert [(c["id"], c["index"]) for c in chunk.tool_call_chunks] == [("a", 0), ("b", 1)]
 
 
-def test_a_text_chunk_is_what_the_constructor_makes_and_shares_nothing():
+def test_text_joins_text_and_nothing_else():
     answer = Answer(model="m")
-    frames: list[Any] = [{"content": "a"}, {"reasoning": "b"}, {"content": "c", "reasoning": "d"}]
-    chunks = [answer.chunk({"choices": [{"delta": delta}]}) for delta in frames]
-    assert chunks == [
-        AIMessageChunk(content="a"),
-        AIMessageChunk(content="", additional_kwargs={"reasoning_content": "b"}),
-        AIMessageChunk(content="c", additional_kwargs={"reasoning_content": "d"}),
+    call = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    deltas: list[Any] = [
+        {"role": "assistant"},
+        {"content": "a"},
+        {"content": "b", "tool_calls": []},
+        {"reasoning": "r"},
+        {"content": "c", "reasoning": "d"},
+        {"content": "e"},
+        {"tool_calls": [call]},
+        {"content": "f"},
     ]
-    for chunk in chunks:
-        assert chunk is not None
-        assert not {id(v) for v in vars(chunk).values() if isinstance(v, list | dict)} & {id(v) for v in vars(EMPTY).values()}
+    frames: list[Any] = [{"choices": [{"delta": delta}]} for delta in deltas]
+    calls = [tool_call_chunk(name="f", args="{}", id="1", index=0)]
+    assert list(answer.chunks(frames)) == [
+        AIMessageChunk(content="ab"),
+        AIMessageChunk(content="", additional_kwargs={"reasoning_content": "r"}),
+        AIMessageChunk(content="c", additional_kwargs={"reasoning_content": "d"}),
+        AIMessageChunk(content="e"),
+        AIMessageChunk(content="", tool_call_chunks=calls),
+        AIMessageChunk(content="f"),
+    ]
+    assert [shows(frame) for frame in frames] == [False] + [True] * 7
+
+
+@pytest.mark.parametrize(
+    "delta",
+    [
+        "x",
+        {"content": 1},
+        {"reasoning": ["x"]},
+        {"tool_calls": 1},
+        {"tool_calls": ["x"]},
+        {"tool_calls": [{"function": {"arguments": {"a": 1}}}]},
+    ],
+)
+def test_what_is_no_chunk_is_a_fault(delta: Any):
+    with pytest.raises((TypeError, AttributeError)):
+        shows({"choices": [{"delta": delta}]})

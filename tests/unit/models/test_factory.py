@@ -8,7 +8,6 @@ import pytest
 
 from middle_core.errors import ModelBadRequest, ModelRateLimited, ModelStreamCut, ModelUnavailable
 from middle_core.models.cerebras import DEFAULT_MODEL, ChatCerebras
-from middle_core.models.coalesce import Coalesce
 from middle_core.models.factory import build_model, close_model
 from middle_core.models.offline import OfflineModel
 from tests.fakes.cerebras_server import CerebrasServer, Reply
@@ -16,9 +15,8 @@ from tests.fakes.cerebras_server import CerebrasServer, Reply
 
 def cerebras(spec: str, base_url: str = "") -> ChatCerebras:
     model = build_model(spec, cerebras_api_key="k", cerebras_base_url=base_url)
-    assert isinstance(model, Coalesce)
-    assert isinstance(model.inner, ChatCerebras)
-    return model.inner
+    assert isinstance(model, ChatCerebras)
+    return model
 
 
 @pytest.mark.parametrize(
