@@ -79,7 +79,7 @@ schema: setup
 drift: setup
 	$(PY) -m tests.corpus.drift $(VERSIONS)
 
-# kill -9 around approved actions, fifty times for each window; `make test` has ten. Some four minutes.
+# kill -9 around approved actions, fifty times for each window; `make test` has ten. Ten minutes on two cores.
 kills: setup
 	$(PY) -m tests.scenarios.kills
 

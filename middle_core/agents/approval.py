@@ -26,6 +26,7 @@ import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Final, NoReturn
 
 from langchain_core.messages import ToolMessage
@@ -146,7 +147,8 @@ class _Action:
         if asked.status in {"approved", "edited"} or (asked.status == "indeterminate" and self.idempotent and not asked.stale):
             return await self._carry_out(approvals, asked, call, given, lambda changes: self.function(*args, **{**kwargs, **changes}))
         card = {**asked.question[MARK]["card"], "state": "unknown", "problem": CUT_OFF, "confirm": "Try again", "cancel": "Leave it"}
-        return _stop(self._question(call, given, card, root_id=asked.root_id))
+        edits = {**asked.question[MARK].get("edits", {}), **edits_of(asked.answer)}
+        return _stop(self._question(call, given, card, root_id=asked.root_id, edits=edits))
 
     async def _first(self, call: Call, given: dict[str, Any]) -> Any:
         if refusal := self._refusal():
@@ -175,21 +177,38 @@ class _Action:
             return None
         return f"permission denied: {' or '.join(self.roles)} role required"
 
-    def _question(self, call: Call, given: dict[str, Any], card: Mapping[str, Any], *, root_id: str = "") -> dict[str, Any]:
-        """What the graph asks: an AG-UI interrupt's fields, and under `MARK` what the row needs."""
+    def _question(
+        self,
+        call: Call,
+        given: dict[str, Any],
+        card: Mapping[str, Any],
+        *,
+        root_id: str = "",
+        edits: Mapping[str, Any] = MappingProxyType({}),
+    ) -> dict[str, Any]:
+        """What the graph asks: an AG-UI interrupt's fields, and under `MARK` what the row needs.
+
+        root_id, edits: of the question whose action this one would go on with, as it was approved; nothing of it is changed then.
+        """
+        editable = () if root_id else self.editable
+        shown = {**given, **edits}
         properties = self.schema.model_json_schema()
-        edits = {one.name: properties["properties"][one.name] for one in self.editable}
+        changes = {one.name: properties["properties"][one.name] for one in editable}
         answer: dict[str, Any] = {
             "type": "object",
             "properties": {"approved": {"type": "boolean"}, "comment": {"type": "string"}},
             "required": ["approved"],
         }
-        if edits:
-            answer["properties"]["edits"] = {"type": "object", "properties": edits, "additionalProperties": False}
+        if changes:
+            answer["properties"]["edits"] = {"type": "object", "properties": changes, "additionalProperties": False}
             if "$defs" in properties:
                 answer["$defs"] = properties["$defs"]
-        shown = {**card, "tool": call.name, "fromModel": given}
-        shown |= {"editable": [one.name for one in self.editable], "fields": [one.form for one in self.editable]}
+        about = {
+            "tool": call.name,
+            "fromModel": shown,
+            "editable": [one.name for one in editable],
+            "fields": [one.form for one in editable],
+        }
         return {
             "reason": "middle_core:approval",
             "message": card["title"],
@@ -198,24 +217,26 @@ class _Action:
             MARK: {
                 "callKey": call.key,
                 "tool": call.name,
-                "argsDigest": digest(given),
+                "argsDigest": digest(shown),
                 "roles": list(self.roles),
                 "ttlS": self.expires,
                 "rootId": root_id,
-                "card": shown,
+                "edits": dict(edits),
+                "card": {**card, **about},
             },
         }
 
     async def _carry_out(
         self, approvals: Approvals, asked: Approval, call: Call, given: dict[str, Any], work: Callable[[dict[str, Any]], Awaitable[Any]]
     ) -> Any:
-        edits = edits_of(asked.answer)
-        final = {**given, **edits}
-        problem = self._problem(call, edits, final)
+        about, edits = asked.question[MARK], edits_of(asked.answer)
+        before = about.get("edits", {})
+        final = {**given, **before, **edits}
+        problem = self._problem(call, edits, final, editable=about["card"]["editable"])
         if problem is not None:
             await approvals.drop(asked, text=problem)
-            card = {**asked.question[MARK]["card"], "state": "invalid", "problem": problem}
-            _stop(self._question(call, given, card))
+            card = {**about["card"], "state": "invalid", "problem": problem}
+            _stop(self._question(call, given, card, root_id=about["rootId"], edits=before))
         if not await approvals.begin(asked, digest=digest(final)):
             if asked.status in {"approved", "edited"}:
                 await approvals.drop(asked, text=CHANGED)
@@ -228,9 +249,9 @@ class _Action:
         finally:
             IDEMPOTENCY_KEY.reset(token)
 
-    def _problem(self, call: Call, edits: Mapping[str, Any], final: Mapping[str, Any]) -> str | None:
-        """Why the person's changes cannot be used, in words for them; None if they can."""
-        if foreign := sorted(edits.keys() - {one.name for one in self.editable}):
+    def _problem(self, call: Call, edits: Mapping[str, Any], final: Mapping[str, Any], *, editable: Sequence[str]) -> str | None:
+        """Why the person's changes cannot be used, in words for them; None if they can. editable: on the card that they answered."""
+        if foreign := sorted(edits.keys() - set(editable)):
             return f"This cannot be changed: {', '.join(foreign)}."
         if faults := [fault for one in self.editable if one.name in edits and (fault := one.fault(edits[one.name]))]:
             return " ".join(faults)

@@ -38,8 +38,8 @@ async def _stand_still(place: str) -> None:
 def post_letter() -> BaseTool:
     """post_letter: every argument may be changed, and it cannot be repeated safely."""
 
-    async def describe(args: Mapping[str, Any]) -> Card:
-        return Card("Post this letter?", {"Postage": args["copies"] * 2}, confirm="Post it", cancel="Do not post", kind="letter")
+    async def describe(_args: Mapping[str, Any]) -> Card:
+        return Card("Post this letter?", {"Post office": "Main street"}, confirm="Post it", cancel="Do not post", kind="letter")
 
     @needs_approval(describe=describe, editable=("to", "copies", "weight", "urgent", "tone", "note", "lines"))
     @tool

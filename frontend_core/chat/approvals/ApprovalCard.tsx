@@ -143,7 +143,12 @@ export function ApprovalCard({ card, verdict, sent, sentEdits, busy, onAnswer, o
           }}
         />
       ) : (
-        <AgreedList fields={fields} values={{ ...fromModel, ...edits }} changed={new Set(Object.keys(edits))} />
+        <AgreedList
+          fields={fields}
+          title={UNDONE.has(look) ? "The assistant proposed" : "Agreed"}
+          values={{ ...fromModel, ...edits }}
+          changed={new Set(Object.keys(edits))}
+        />
       )}
       <ModelsWords card={card} />
       {pending && (
@@ -168,7 +173,7 @@ function ModelsWords({ card }: { readonly card: Card }) {
   if (words.length === 0) return null;
   return (
     <div className={styles.model} data-testid="approval-model">
-      <p>The assistant wrote</p>
+      <p>{card.state === "unknown" ? "What was approved" : "The assistant wrote"}</p>
       <dl>
         {words.map(([name, value]) => (
           <div key={name}>

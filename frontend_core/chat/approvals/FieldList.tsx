@@ -22,7 +22,12 @@ export function FieldList({ fields, drafts, problems, disabled, onChange }: Fiel
     const problem = problems[name];
     const change = disabled ? undefined : (next: Draft) => { onChange(name, next); };
     if (typeof draft !== "string") {
-      return <StepList key={name} label={labelOf(name)} rules={field.rules} steps={draft} onChange={change} problem={problem} />;
+      return (
+        <div key={name} className={styles.listField}>
+          {fields.length > 1 && <p aria-hidden="true">{labelOf(name)}</p>}
+          <StepList label={labelOf(name)} rules={field.rules} steps={draft} onChange={change} problem={problem} />
+        </div>
+      );
     }
     return <Entry key={name} field={field} draft={draft} problem={problem} onChange={change} />;
   });
@@ -79,21 +84,23 @@ function Entry({ field, draft, problem, onChange }: EntryProps) {
 
 interface AgreedListProps {
   readonly fields: readonly Field[];
+  /** Whose words they are by now. */
+  readonly title: string;
   readonly values: Readonly<Record<string, unknown>>;
   /** The arguments that are not the assistant's any more. */
   readonly changed: ReadonlySet<string>;
 }
 
-export function AgreedList({ fields, values, changed }: AgreedListProps) {
-  const lists = fields.filter(({ kind }) => kind === "list");
-  const others = fields.filter(({ kind, name }) => kind !== "list" && values[name] !== undefined && values[name] !== null && values[name] !== "");
+export function AgreedList({ fields, title, values, changed }: AgreedListProps) {
+  const shown = fields.filter(({ name }) => values[name] !== undefined && values[name] !== null && values[name] !== "");
+  const lists = shown.filter(({ kind }) => kind === "list");
+  const others = shown.filter(({ kind }) => kind !== "list");
+  if (shown.length === 0) return null;
   return (
-    <>
-      {lists.map(({ name, rules }) => (
-        <StepList key={name} label={labelOf(name)} rules={rules} steps={stepsOf(values[name])} />
-      ))}
+    <div className={styles.agreed}>
+      <p>{title}</p>
       {others.length > 0 && (
-        <dl className={styles.facts} data-testid="approval-agreed">
+        <dl data-testid="approval-agreed">
           {others.map(({ name }) => {
             const value = values[name];
             return (
@@ -110,6 +117,12 @@ export function AgreedList({ fields, values, changed }: AgreedListProps) {
           })}
         </dl>
       )}
-    </>
+      {lists.map(({ name, rules }) => (
+        <div key={name} className={styles.listField}>
+          {fields.length > 1 && <p aria-hidden="true">{labelOf(name)}</p>}
+          <StepList label={labelOf(name)} rules={rules} steps={stepsOf(values[name])} />
+        </div>
+      ))}
+    </div>
   );
 }

@@ -133,6 +133,25 @@ async def test_an_approved_row_runs_it_with_the_digest_of_what_was_shown(rows: R
     assert (sent, rows.digests, rows.log) == (["bob"], [digest({"to": "bob"})], ["True: sent to bob"])
 
 
+async def test_what_was_changed_stays_changed_when_a_crash_asks_again(rows: Rows) -> None:
+    """What may have happened was the changed action; so it is that which is shown, and which is tried again as it stands."""
+    sent: list[str] = []
+    graph, asked = await question_of(sender(sent, editable=("to",)))
+    rows.row = a_row(asked, status="indeterminate", answer={"approved": True, "edits": {"to": "ann"}})
+    [again] = (await graph.ainvoke(Command(resume={asked["id"]: True}), CONFIG))["__interrupt__"]
+    about = again.value[MARK]
+    assert (about["card"]["state"], about["card"]["fromModel"], about["card"]["editable"]) == ("unknown", {"to": "ann"}, [])
+    assert (about["argsDigest"], about["rootId"]) == (digest({"to": "ann"}), "i1")
+    second = a_row(again.value, interrupt_id="i2", answer={"approved": True, "edits": {"to": "eve"}})
+    rows.row = second
+    [refused] = (await graph.ainvoke(Command(resume={again.id: True}), CONFIG))["__interrupt__"]
+    assert (refused.value[MARK]["card"]["problem"], refused.value[MARK]["rootId"]) == ("This cannot be changed: to.", "i1")
+    rows.row = replace(second, question=refused.value, interrupt_id="i3", answer=True)
+    state = await graph.ainvoke(Command(resume={refused.id: True}), CONFIG)
+    assert results(state)["c1"].text == "sent to ann"
+    assert (sent, rows.digests) == (["ann"], [digest({"to": "ann"})])
+
+
 async def test_where_nobody_can_be_asked_nothing_runs() -> None:
     sent: list[str] = []
     state = await graph_of([sender(sent)], ASKED).ainvoke(human(), CONFIG)
