@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage
 from langgraph.graph import START, StateGraph
+from langgraph.types import interrupt
 
 from middle_core.agents.knowledge_copilot.state import State
 from middle_core.transports.wire.sse_frames import Frame, SseParser
 from tests.fakes.graphs import calls
 from tests.fakes.models import ScriptedModel, finish
 from tests.fakes.stack import PATIENCE_S, Stack, stack
-from tests.scenarios.chat_door import ACCEPT, Chat
+from tests.scenarios.chat_door import ACCEPT, Chat, value
 
 CUTS = 200
 AT_ONCE = 10
@@ -47,15 +48,22 @@ def busy() -> Any:
     return graph
 
 
+def thread(number: int) -> str:
+    return f"t{number}"
+
+
 class Client:
     """Keeps what it has for good: the frames up to the last one with an id. What came after it comes again."""
 
-    def __init__(self, server: Stack, rng: random.Random) -> None:
+    def __init__(self, server: Stack, rng: random.Random, *, query: str = "?tokens=1") -> None:
         self.server = server
+        self.query = query
         self.rng = rng
         self.kept: list[Frame] = []
         self.run_id = ""
         self.attachments = 0
+        self.asked: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        """What has paused the turn, as it comes."""
 
     @property
     def over(self) -> bool:
@@ -72,22 +80,25 @@ class Client:
             self.server.http.stream(method, self.server.url + path, headers=sent, json=body) as response,
         ):
             assert response.status_code == 200, await response.aread()
-            self.run_id = response.headers["x-run-id"]
+            self.run_id = self.run_id or response.headers["x-run-id"]
             async for chunk in response.aiter_raw():
                 for frame in parser.feed(chunk[:room]):
                     loose.append(frame)
                     if frame.id is not None:
                         self.kept += loose
+                        for one in loose:
+                            if one.event == "paused":
+                                self.asked.put_nowait(json.loads(one.data)["interrupts"][0])
                         loose.clear()
                 room -= len(chunk)
                 if room <= 0:
                     return
 
     async def run(self, number: int) -> None:
-        body = {"message": "hi", "thread_id": f"t{number}", "on_disconnect": "continue"}
-        await self.read("POST", "/chat?tokens=1", body, self.rng.randrange(1, 6_000))
+        body = {"message": "hi", "thread_id": thread(number), "on_disconnect": "continue"}
+        await self.read("POST", f"/chat{self.query}", body, self.rng.randrange(1, 6_000))
         while not self.over:
-            await self.read("GET", f"/chat/runs/{self.run_id}/events?tokens=1", None, self.rng.randrange(1, 6_000))
+            await self.read("GET", f"/chat/runs/{self.run_id}/events{self.query}", None, self.rng.randrange(1, 6_000))
 
 
 @pytest.mark.slow
@@ -127,3 +138,61 @@ async def test_at_every_single_byte_of_a_finished_turn(tmp_path: Path) -> None:
             have = 0 if cursor is None else [frame.id for frame in first.frames].index(cursor) + 1
             assert first.frames[:have] + rests[cursor] == first.frames
         assert len(rests) > 10
+
+
+def asks() -> Any:
+    """Three questions, one after the other."""
+
+    async def question(state: Any) -> Any:
+        told = interrupt({"message": f"{len(state['messages'])}?"})
+        return {"messages": [AIMessage(f"told {told!r}")]}
+
+    graph: Any = StateGraph(State)
+    before = START
+    for name in ("one", "two", "three"):
+        graph.add_node(name, question)
+        graph.add_edge(before, name)
+        before = name
+    return graph
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(120)
+async def test_a_held_turn_of_several_runs_is_whole_wherever_it_is_cut(tmp_path: Path) -> None:
+    """The address stays the first run's; the cursor says in which run of the thread the client is."""
+    rng = random.Random(20_261_201)
+
+    async def person(client: Client, number: int) -> None:
+        for count in range(3):
+            question = await client.asked.get()
+            await Chat(client.server, thread=thread(number)).answer(value(question, count))
+
+    async with stack(tmp_path, agents={"default": asks}, heartbeat_s=0.01) as server:
+        cut = 0
+        for first in range(0, 12, 4):
+            clients = [Client(server, random.Random(rng.random()), query="?hold=1") for _ in range(4)]
+            async with asyncio.TaskGroup() as group:
+                for at, client in enumerate(clients):
+                    group.create_task(client.run(first + at))
+                    group.create_task(person(client, first + at))
+            for client in clients:
+                runs = list(dict.fromkeys(str(frame.id).partition(":")[0] for frame in client.kept if frame.id))
+                assert len(runs) == 4
+                whole: list[Frame] = []
+                for run_id in runs:
+                    async with Chat(server).attach(run_id) as reader:
+                        await reader.rest()
+                    whole += reader.frames
+                assert short(client.kept) == [one for one in short(whole) if one != "turn_completed paused"]
+                cut += client.attachments - 1
+        assert cut >= 24
+
+
+def short(frames: list[Frame]) -> list[str]:
+    """Type and node, or status."""
+    found = []
+    for frame in frames:
+        event = json.loads(frame.data)
+        status = (event.get("response") or {}).get("status", "")
+        found.append(f"{event['type']} {event.get('node', '')}{status}".strip())
+    return found

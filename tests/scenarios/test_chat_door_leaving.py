@@ -18,6 +18,7 @@ from tests.fakes.cerebras_server import CerebrasServer, Reply
 from tests.fakes.graphs import chat
 from tests.fakes.http_server import serving
 from tests.fakes.models import ScriptedModel, finish
+from tests.fakes.process import free_port, gone, serve
 from tests.fakes.stack import Stack, run_input, stack, user
 from tests.fakes.tokens import AUDIENCE, ISSUER, SECRET
 from tests.fakes.until import until
@@ -182,6 +183,36 @@ async def test_a_page_of_copilotkit_may_leave_as_ever(tmp_path: Path) -> None:
         await until_past(0.1)
         gate.set()
         await until(lambda: model.ended == ["end"])
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(90)
+async def test_a_server_that_is_told_to_stop_lets_go_of_everybody_at_once(tmp_path: Path) -> None:
+    """One who waits for JSON is told to come again, and finds the same turn in the next process."""
+    port, agents = free_port(), "slow=tests.scenarios.slow_agent:build"
+    body = {"message": "count 1000", "thread_id": "t1", "run_id": "mine"}
+    async with serve(tmp_path, port=port, agents=agents, env={"MIDDLE_CORE_DRAIN_S": "1"}) as server, asyncio.TaskGroup() as group:
+        asking = group.create_task(server.post("/chat", body))
+        async with Chat(server, thread="t2").stream("count 1000") as reader:
+            await reader.until_type("node_started")
+            while (await server.get("/threads/t1")).status_code != 200:
+                pass
+            assert server.process is not None
+            server.process.terminate()
+            stopped = time.monotonic()
+            await reader.rest()
+            assert bytes(reader.raw).endswith(b": attach again: drain\n\n")
+            answer = await asking
+            assert (answer.status_code, answer.json()["code"]) == (503, "draining")
+            assert time.monotonic() - stopped < 2
+        await gone(server.process, 15)
+    async with serve(tmp_path, port=port, agents=agents) as server:
+        found = await server.post("/chat", body)
+        assert (found.status_code, found.json()["status"], found.json()["error"]["code"]) == (200, "failed", "run_lost")
+        assert "w1 " in text(found.json())
+        async with Chat(server).attach(reader.run_id, reader.last_id) as rest:
+            await rest.rest()
+        assert sequence(rest)[-3:] == ["node_completed model cancelled", "error", "turn_completed failed"]
 
 
 async def hang_up(server: Stack, body: dict[str, Any], model: ScriptedModel) -> None:
