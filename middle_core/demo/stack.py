@@ -80,6 +80,7 @@ class DevStack:
             "MIDDLE_CORE_URL": f"http://127.0.0.1:{middle}",
             "PORT": str(self._page_port),
             "NEXT_TELEMETRY_DISABLED": "1",
+            "FRONTEND_CORE_DIAG": "1",
         }
         module = [sys.executable, "-m", "middle_core"]
         node = shutil.which("node") or "node"

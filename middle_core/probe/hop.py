@@ -6,14 +6,14 @@ Finds `/diag` below the address itself or below `/api` (the Next site). Everythi
 from __future__ import annotations
 
 import asyncio
-import json
 import math
 import time
 import uuid
 from collections.abc import Callable, Coroutine, Mapping
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 import httpx
+from pydantic import BaseModel, ValidationError
 
 from middle_core.probe import cuts, words
 from middle_core.probe.headers import check_headers
@@ -25,9 +25,12 @@ from middle_core.probe.wire import Taken, Unprobed, encoding_of, gather, take
 
 PREFIXES: Final = ("", "/api")
 SLACK_S: Final = 10.0
+WARM: Final = 2
+"""Short requests before the streams, so that one that was slow decides nothing."""
 POLL_S: Final = 0.05
 TALK_S: Final = 1.0
 """How often a talking rung of the ladder says something."""
+FINAL: Final = frozenset({0, 401, 403, 429, 502, 503, 504})
 REATTACH: Final = b"middle_core.reattach"
 
 
@@ -41,11 +44,14 @@ class DiagHop:
         self._url = self._base = target.url.rstrip("/")
         self._headers = options.headers(diag=True)
         self._heartbeat_s = 10.0
+        self._ahead: dict[str, float] = {}
 
     async def probe(self) -> Hop:
         """All of it. Raises Unprobed where nothing could be learnt."""
         first = await self._find()
-        streams = await gather(*(self._stream(encoding) for encoding in ENCODINGS))
+        for _ in range(WARM):
+            self._learn(await self._ask({"n": 1}))
+        taken = await gather(*(self._stream(encoding) for encoding in ENCODINGS))
         silences, cancels = await gather(gather(*self._ladder()), gather(*self._cancels()))
         beats = next(((one, taken) for one, taken in silences if one.kind == "heartbeats"), None)
         heartbeats = self._heartbeats(*beats) if beats is not None else None
@@ -55,27 +61,34 @@ class DiagHop:
             url=self._url,
             door="diag",
             http_version=first.http_version,
-            streams=[one for one, _ in streams],
+            streams=[self._judged(encoding, one) for encoding, one in zip(ENCODINGS, taken, strict=True)],
             heartbeats=heartbeats,
             silences=[one for one, _ in silences],
             cuts=await self._named(found),
             cancels=words.weigh(cancels),
-            headers=check_headers(streams[0][1].headers | encoding_of(streams[1][1])),
+            headers=check_headers(taken[0].headers | encoding_of(taken[1])),
         )
 
     async def _find(self) -> Taken:
+        """A page may answer any path, so what streams decides. A refusal of who asks is final."""
         for prefix in PREFIXES:
             self._base = self._url + prefix
             taken = await self._ask({"n": 1})
-            if taken.status not in {404, 405}:
+            if taken.streaming or taken.status in FINAL:
                 break
-        if not taken.streaming or not taken.frames:
-            raise Unprobed(*words.refusal(taken, diag=True))
-        told = diag_event(taken.frames[0][1].data)
+        self._refuse_unless_streaming(taken)
+        told = next((event for _, event in timed(taken)), None)
         if told is None:
-            raise Unprobed(*words.NO_DIAG)
-        self._heartbeat_s = told["hb_ms"] / 1000
+            raise Unprobed(*(words.NO_DIAG if taken.frames else words.NO_EVENTS))
+        self._heartbeat_s = told.hb_ms / 1000
+        self._learn(taken)
         return taken
+
+    def _refuse_unless_streaming(self, taken: Taken) -> None:
+        if not taken.streaming:
+            raise Unprobed(*words.refusal(taken, diag=True))
+        if any(REATTACH in frame.data for _, frame in taken.frames):
+            raise Unprobed("restarting", "The server ended the stream itself: it is restarting, or the token came to its end. Probe again.")
 
     async def _ask(
         self,
@@ -97,17 +110,30 @@ class DiagHop:
             until=until,
         )
 
-    async def _stream(self, encoding: str) -> tuple[Stream, Taken]:
+    async def _stream(self, encoding: str) -> Taken:
         n, gap = self._options.events, self._options.gap_ms
         planned = n * gap / 1000
         query = {"n": n, "gap_ms": gap, "hb_ms": 0}
         taken = await self._ask(query, encoding=encoding, quiet_s=planned + SLACK_S, total_s=planned + 2 * SLACK_S)
-        if not taken.streaming:
-            raise Unprobed(*words.refusal(taken, diag=True))
-        events = [(at, event) for at, frame in taken.frames if (event := diag_event(frame.data)) is not None]
-        timed = [Timed(event["sent_at"] - event["received_at"], at) for at, event in events]
-        judged = judge(timed, round_trip=taken.connect_ms)
-        return stream_of(encoding, taken, judged, sent=[one.sent for one in timed], arrived=[one.arrived for one in timed]), taken
+        self._refuse_unless_streaming(taken)
+        if taken.end == "ended" and len(timed(taken)) < n and not taken.undecodable:
+            taken.end = "closed"  # a hop that ends a stream politely breaks it off all the same
+        self._learn(taken)
+        return taken
+
+    def _learn(self, taken: Taken) -> None:
+        """How far the server's clock is ahead of ours and the quickest request on its way, together."""
+        for _, event in timed(taken)[:1]:
+            ahead = event.received_at - taken.asked_ms
+            self._ahead[event.server] = min(ahead, self._ahead.get(event.server, ahead))
+
+    def _judged(self, encoding: str, taken: Taken) -> Stream:
+        """What this request itself took longer than the quickest one is no delay of its events."""
+        events = timed(taken)
+        sent = [event.sent_at - event.received_at for _, event in events]
+        waited = max((event.received_at - taken.asked_ms - self._ahead[event.server] for _, event in events[:1]), default=0.0)
+        judged = judge([Timed(one, at - waited) for one, (at, _) in zip(sent, events, strict=True)], round_trip=taken.connect_ms)
+        return stream_of(encoding, taken, judged, sent=sent, arrived=[at - waited for at, _ in events])
 
     def _ladder(self) -> list[Coroutine[Any, Any, tuple[Silence, Taken]]]:
         if not self._options.silences_s:
@@ -121,9 +147,9 @@ class DiagHop:
 
     async def _rung(self, kind: Literal["silent", "talking", "heartbeats"], seconds: float, query: dict[str, int]) -> tuple[Silence, Taken]:
         taken = await self._ask(query, quiet_s=seconds + SLACK_S, total_s=seconds + 2 * SLACK_S)
-        if any(REATTACH in frame.data for _, frame in taken.frames):
-            raise Unprobed("restarting", "The server ended the stream itself: it is restarting, or the token came to its end. Probe again.")
-        survived = sum(diag_event(frame.data) is not None for _, frame in taken.frames) == query["n"]
+        if taken.streaming:
+            self._refuse_unless_streaming(taken)
+        survived = len(timed(taken)) == query["n"]
         if survived:
             return Silence(kind=kind, asked_s=seconds, survived=True), taken
         how = taken.end if taken.streaming or not taken.status else f"status {taken.status}"
@@ -173,30 +199,51 @@ class DiagHop:
             told = await self._run(run_id)
             answered = time.perf_counter()
             known = known or told is not None
-            if told is not None and told["task_cancelled_at"] is not None:
-                ago_ms = told["now"] - told["task_cancelled_at"]
+            if told is not None and told.task_cancelled_at is not None:
+                ago_ms = told.now - told.task_cancelled_at
                 return words.cancelled(kind, max(0.0, (answered - left) * 1000 - ago_ms))
             await asyncio.sleep(POLL_S)
         return words.not_cancelled(kind, self._options.cancel_s, known=known)
 
-    async def _run(self, run_id: str) -> dict[str, Any] | None:
+    async def _run(self, run_id: str) -> RunTold | None:
         try:
-            response = await self._client.get(f"{self._base}/diag/runs/{run_id}", headers=self._headers, timeout=5.0)
-        except httpx.TransportError:
+            taken = await take(self._client, "GET", f"{self._base}/diag/runs/{run_id}", headers=self._headers, quiet_s=5.0, total_s=5.0)
+        except Unprobed:
             return None
-        if response.status_code != 200:
-            return None
-        told: dict[str, Any] = response.json()
-        return told
+        return parsed(RunTold, taken.body) if taken.status == 200 else None
 
 
-def diag_event(data: bytes) -> Mapping[str, Any] | None:
-    """A timed event, or None for anything else."""
+class TimedEvent(BaseModel):
+    """What the probe reads of an event of `/diag/stream`."""
+
+    type: Literal["diag"]
+    received_at: float
+    sent_at: float
+    hb_ms: float
+    server: str = ""
+
+
+class RunTold(BaseModel):
+    """What the probe reads of `/diag/runs/{run_id}`."""
+
+    now: float
+    task_cancelled_at: float | None
+
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def parsed(kind: type[M], data: str | bytes) -> M | None:
+    """None for anything else: what answers need not be middle-core."""
     try:
-        event = json.loads(data)
-    except ValueError:
+        return kind.model_validate_json(data)
+    except ValidationError:
         return None
-    return event if isinstance(event, dict) and event.get("type") == "diag" else None
+
+
+def timed(taken: Taken) -> list[tuple[float, TimedEvent]]:
+    """The timed events with their arrivals."""
+    return [(at, event) for at, frame in taken.frames if (event := parsed(TimedEvent, frame.data)) is not None]
 
 
 def ms(seconds: float) -> int:

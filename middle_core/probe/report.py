@@ -38,7 +38,10 @@ class _Part(BaseModel):
 
 
 class Stream(_Part):
-    """One stream of events. sent_ms, arrived_ms: of each event, since the request; sent_ms is empty where the sender does not tell."""
+    """One stream of events. sent_ms, arrived_ms: of each event, since the request; sent_ms is empty where the sender does not tell.
+
+    What this request took longer to arrive than the quickest one is taken off arrived_ms.
+    """
 
     accept_encoding: str
     content_encoding: str | None

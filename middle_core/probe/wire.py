@@ -51,6 +51,8 @@ class Taken:
     status: int = 0
     http_version: str = ""
     headers: dict[str, str] = field(default_factory=dict)
+    asked_ms: float = 0.0
+    """When its request had been sent, by this process's own clock."""
     connect_ms: float = 0.0
     headers_ms: float | None = None
     reads: list[tuple[float, int]] = field(default_factory=list)
@@ -176,7 +178,7 @@ async def take(
     except httpx.TransportError as error:
         raise Unprobed(*_why(error)) from error
     finally:
-        taken.end_ms = now()
+        taken.asked_ms, taken.end_ms = asked * 1000, now()
         if response is not None:
             await response.aclose()
     return taken

@@ -33,20 +33,21 @@ def meaning(judged: Judged, headers: Mapping[str, str], *, ended: str) -> str:
         else "Turn response buffering off at the hop (nginx: proxy_buffering off; Application Gateway: enableResponseBuffering=false; "
         "API Management: buffer-response=false), and let it keep X-Accel-Buffering and no-transform."
     )
-    match judged.verdict:
-        case Verdict.BUFFERED:
-            return f"The whole answer appears at once, at its end. {cause}"
-        case Verdict.PARTIAL:
-            return f"The answer appears in jerks of about {judged.burst} events. {cause}"
-        case Verdict.DELAYED:
-            return (
-                f"Each word comes alone, but {judged.late:.0f} ms late. Look for a hop that waits before it sends (HAProxy: option "
-                "http-no-delay), or for a busy machine."
-            )
-        case Verdict.INCREMENTAL:
-            return "Each word is seen when it is said."
-        case _:
-            return "Too little came, or too fast, to tell. Ask for more events (--events), further apart (--gap-ms), or for a longer answer (--prompt)."
+    unclear = (
+        "The hop took the stream and let hardly anything through in the time that all of it should have taken."
+        if ended == "patience"
+        else "Too little came, or too fast, to tell. Ask for more events (--events), further apart (--gap-ms), or for a longer answer (--prompt)."
+    )
+    return {
+        Verdict.BUFFERED: f"The whole answer appears at once, at its end. {cause}",
+        Verdict.PARTIAL: f"The answer appears in jerks of about {judged.burst} events. {cause}",
+        Verdict.DELAYED: (
+            f"Each word comes alone, but {judged.late:.0f} ms late. Look for a hop that waits before it sends (HAProxy: option http-no-delay), "
+            "or for a busy machine."
+        ),
+        Verdict.INCREMENTAL: "Each word is seen when it is said.",
+        Verdict.UNCLEAR: unclear,
+    }[judged.verdict]
 
 
 def cancelled(kind: Literal["talking", "silent"], ms: float) -> Cancel:
@@ -85,6 +86,7 @@ REFUSALS: Final = {
     405: ("not_found", "That address takes no such request. Give the whole address that does."),
     429: ("rate_limited", "Too many requests. Try again in a moment."),
 }
+NO_EVENTS: Final = ("no_events", "The event stream ended before an event came. Is the server restarting?")
 NO_DIAG: Final = (
     "no_diag",
     "There is no /diag here: not middle-core, or a Next site without FRONTEND_CORE_DIAG=1. Any AG-UI endpoint: --agui URL.",
@@ -97,7 +99,7 @@ def refusal(taken: Taken, *, diag: bool) -> tuple[str, str]:
     if diag and status in {404, 405}:
         return NO_DIAG
     if taken.streaming:
-        return "no_events", "The event stream ended before an event came. Is the server restarting?"
+        return NO_EVENTS
     if status == 200:
         kind = taken.headers.get("content-type", "no type").split(";")[0]
         return "no_stream", f"It answered with {clean(kind, ())} instead of an event stream. Is it the right address?"

@@ -11,6 +11,7 @@ is bounded: `MAX_STREAMS` open streams, the last `MAX_RUNS` of them remembered, 
 import asyncio
 import hmac
 import math
+import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterator
@@ -83,6 +84,8 @@ class Diag:
         self.draining = draining
         self._runs: OrderedDict[tuple[str, str], DiagRun] = OrderedDict()
         self._open = 0
+        self.server = secrets.token_hex(4)
+        """Names this process in its events: times of two processes are not to be compared."""
         self._epoch = time.time() - time.monotonic()
 
     def now_ms(self) -> float:
@@ -181,6 +184,7 @@ class DiagStream(Response):
                 "n": number,
                 "of": plan.n,
                 "hb_ms": plan.hb_ms,
+                "server": self._diag.server,
                 "run_id": run.run_id,
                 "received_at": self._received_at,
                 "sent_at": self._diag.now_ms(),

@@ -129,6 +129,8 @@ class Hop:
     notices: Literal["at once", "at a write", "never"] = "at once"
     idle_s: float = 3600.0
     total_s: float = 3600.0
+    holds: list[float] = field(default_factory=list)
+    """Seconds for which the next requests wait here, one each, before they go on."""
     changes: dict[str, str | None] = field(default_factory=dict)
     seen: list[dict[str, str]] = field(default_factory=list)
 
@@ -164,6 +166,7 @@ class Hop:
         sent = {name: value for name, value in headers.items() if name not in HOP_BY_HOP}
         pressing = bool(self.encoding) and self.encoding in headers.get("accept-encoding", "")
         started = False
+        await asyncio.sleep(self.holds.pop(0) if self.holds else 0)
         end = asyncio.get_running_loop().time() + self.total_s
         async with http_client(timeout=None, trust_env=False) as http:
             try:

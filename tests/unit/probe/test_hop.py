@@ -14,7 +14,7 @@ from middle_core.probe import Options, Report, Target, Verdict, probe
 from middle_core.probe.report import Level, said
 from tests.fakes import hops
 from tests.fakes.hops import Hop
-from tests.fakes.http_server import serving, tls
+from tests.fakes.http_server import HttpServer, Request, always, answer, serving, tls
 from tests.fakes.tokens import mint
 from tests.unit.probe.conftest import KEY
 
@@ -81,6 +81,14 @@ async def test_a_hop_that_is_late(origin: str) -> None:
     assert [stream.verdict for stream in told.streams] == [Verdict.DELAYED] * 2
     assert told.streams[0].late_ms == pytest.approx(250, abs=100)
     assert "http-no-delay" in told.streams[0].words
+
+
+async def test_a_request_that_had_to_wait_is_no_late_stream(origin: str) -> None:
+    """A pause of the machine while one stream was asked for, and not while it came."""
+    async with hop(origin, holds=[0, 0, 0, 0.4]) as url:
+        told = await one(url)
+    assert [stream.verdict for stream in told.streams] == [Verdict.INCREMENTAL] * 2
+    assert max(stream.first_byte_ms or 0 for stream in told.streams) >= 400, "it did wait"
 
 
 @pytest.mark.parametrize(
@@ -206,3 +214,63 @@ async def test_everything_is_over_within_the_bound(origin: str) -> None:
 
 async def test_a_token_opens_it_as_the_key_does(origin: str) -> None:
     assert (await one(origin, diag_key="", token=mint())).verdict is Verdict.INCREMENTAL
+
+
+# what answers instead -----------------------------------------------------------------------------
+PAGE = answer(200, b"<html>", {"content-type": "text/html"})
+STREAM = {"content-type": "text/event-stream"}
+EVENT = '{"type": "diag", "n": 1, "of": 1, "hb_ms": 10000, "received_at": 1.0, "sent_at": 2.0}'
+HINT = '{"type": "CUSTOM", "name": "middle_core.reattach", "value": {"reason": "drain"}}'
+
+
+def frames(*data: str) -> bytes:
+    return answer(200, "".join(f"data: {one}\n\n" for one in data).encode(), STREAM)
+
+
+@pytest.mark.parametrize(
+    ("response", "code"),
+    [
+        (PAGE, "no_stream"),
+        (answer(404), "no_diag"),
+        (answer(302, headers={"location": "/login"}), "redirect"),
+        (answer(429), "rate_limited"),
+        (answer(503), "unavailable"),
+        (answer(200, b"", STREAM), "no_events"),
+        (frames('{"type": "diag"}'), "no_diag"),
+        (frames("[]"), "no_diag"),
+        (frames(HINT), "restarting"),
+        (None, "silent"),
+    ],
+)
+async def test_what_answers_need_not_be_middle_core(response: bytes | None, code: str) -> None:
+    async with HttpServer(always(response)) as server:
+        report = await look(server.url)
+    problem = report.hops[0].problem
+    assert problem is not None
+    assert (problem.code, report.exit_code) == (code, 2)
+
+
+async def test_a_page_that_answers_every_path_does_not_hide_the_door_below_api(origin: str) -> None:
+    """As a Next site does, whose unknown paths are a page."""
+    port = int(origin.rsplit(":", 1)[1])
+
+    async def site(request: Request) -> bytes | None:
+        if not request.target.startswith("/api/"):
+            return PAGE
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(f"GET {request.target.removeprefix('/api')} HTTP/1.0\r\nx-diag-key: {KEY}\r\n\r\n".encode())
+        try:
+            return await reader.read()
+        finally:
+            writer.close()
+
+    async with HttpServer(site) as server:
+        told = await one(server.url)
+    assert told.verdict is Verdict.BUFFERED, "that site reads all before it answers"
+
+
+async def test_a_stream_that_a_hop_ends_politely_before_its_end_is_broken_off() -> None:
+    async with HttpServer(always(frames(EVENT))) as server:
+        report = await look(server.url)
+    assert {stream.ended for stream in report.hops[0].streams} == {"closed"}
+    assert report.exit_code == 1
