@@ -31,7 +31,7 @@ def climbed(idle: float, total: float) -> list[Silence]:
     return [*rungs, talking]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(TIMES, TIMES)
 def test_each_timeout_within_the_ladder_is_found_and_no_other(idle: float, total: float) -> None:
     assume(math.isinf(min(idle, total)) or not same(idle, total))

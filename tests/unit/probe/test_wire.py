@@ -18,7 +18,7 @@ PRESSED: dict[str, Callable[[bytes], bytes]] = {
     "identity": bytes,
     "gzip": lambda data: zlib.compress(data, wbits=31),
     "deflate": zlib.compress,
-    "br": brotli.compress,
+    "br": lambda data: brotli.compress(data, quality=1),
 }
 STREAM = {"content-type": "text/event-stream"}
 
