@@ -17,7 +17,7 @@ from middle_core.auth.access import clearly_lacks
 from middle_core.auth.principal import Principal
 from middle_core.errors import InterruptUnknown, InvalidRequest
 from middle_core.eventlog.base import Claim
-from middle_core.eventlog.interrupts import CLAIMABLE, Answer, Interrupt, InterruptLog, InterruptStatus
+from middle_core.eventlog.interrupts import CLAIMABLE, Answer, Answered, Interrupt, InterruptLog, InterruptStatus
 from middle_core.events import Custom, Event, EventType, custom
 from middle_core.runs import cards, questions
 from middle_core.runs.end import refused
@@ -105,17 +105,21 @@ class Desk:
         speaks = bool(turn.messages)
         events: list[Event] = []
         late: list[Interrupt] = []
+        declined: list[str] = []
         resume: list[Resume] = []
         open_ids = {str(one["id"]) for one in view.interrupts}
         for one in said:
-            answered = await self._log.answer(self._claim, _answer(rows[one.interrupt_id], one, principal, speaks=speaks))
+            answer = _answer(rows[one.interrupt_id], one, principal, speaks=speaks)
+            answered = await self._log.answer(self._claim, answer)
             row = rows[one.interrupt_id] = answered.interrupt
+            declined.append(_declined(answer, answered))
             events += self._tell(row, anew=one.channel != "client_tool")
             if not answered.taken and (row.status is not S.EXPIRED or row.interrupt_id not in open_ids):
                 late.append(row)
             elif row.interrupt_id in open_ids and row.status is not S.WITHDRAWN and not (speaks and row.status is S.EXPIRED):
                 cancelled = one.cancelled and row.kind != "approval"
                 resume.append(Resume(row.interrupt_id, one.payload, cancelled))
+        events += _refusal(declined, speaks=speaks)
         if speaks:
             for row in await self._passed_over(rows.values()):
                 rows[row.interrupt_id] = row
@@ -288,6 +292,20 @@ def _answer(row: Interrupt, said: _Said, principal: Principal, *, speaks: bool) 
         refused=refused,
         outcome=outcome,
     )
+
+
+def _declined(answer: Answer, answered: Answered) -> str:
+    """Why an answer did not count although its question was open to the graph; empty if it did, or somebody else's had."""
+    if answered.taken:
+        return answer.refused
+    return cards.WORDS[S.EXPIRED] if answered.interrupt.status is S.EXPIRED else ""
+
+
+def _refusal(declined: Sequence[str], *, speaks: bool) -> list[Event]:
+    """A turn that came with answers alone, none of which counted, is refused; the model is told all the same."""
+    if speaks or not declined or not all(declined):
+        return []
+    return [refused("server", " ".join(dict.fromkeys(declined)))]
 
 
 def _answers(body: RunAgentInput, turn: Turn) -> list[_Said]:

@@ -142,13 +142,27 @@ async def test_an_answer_after_its_time_when_the_graph_has_gone_on_is_refused(tm
     assert shelf.done == []
 
 
+async def test_an_answer_after_its_time_is_refused_and_the_model_says_so(tmp_path: Path) -> None:
+    shelf = Shelf()
+    async with stack(tmp_path, agents={"default": deleting_agent(shelf, "a")}, approval_ttl_s=0.05, beat_s=0.02) as server:
+        person = Chat(server, token=ADMIN)
+        [card] = (await person.ask("delete a"))["interrupts"]
+        await until(lambda: [status for status, _, _ in rows(tmp_path)] == ["expired"])
+        late = await person.resume(approve(card))
+        assert sequence(late)[-2:] == ["node_completed agent ok", "turn_completed refused"]
+        assert response(late)["reason"] == "The time for this is over. Nothing was done."
+        assert text(response(late)) == "done"
+        assert "human_wait_ms" not in late.events[-1]
+    assert shelf.done == []
+
+
 async def test_who_may_not_approve_is_told_and_nothing_happens(tmp_path: Path) -> None:
     shelf = Shelf()
     reader = mint(roles=["reader"])
     async with stack(tmp_path, agents={"default": deleting_agent(shelf, "a")}) as server:
         asked = await Chat(server, token=ADMIN).ask("delete a")
         answer = await Chat(server, token=reader).answer(approve(asked["interrupts"][0]))
-        assert answer["status"] == "completed"
+        assert (answer["status"], answer["reason"]) == ("refused", "permission denied: admin role required")
         assert "permission denied" in answer["reply"]["parts"][0]["content"]
     assert shelf.done == []
 
