@@ -33,6 +33,7 @@ NGINX = ROOT / "infra" / "edge" / "nginx" / "middle-core.conf.template"
 UNPACKED = ROOT / ".lab" / "debian"
 
 READY_S = 20.0
+DOWNLOAD_S = 180.0
 END_S = 5.0
 
 
@@ -189,35 +190,41 @@ def _program(name: str) -> str:
 
 
 def get(names: list[str]) -> None:
-    """Unpack Debian's packages of these programs, and of libraries that they need and the system lacks."""
+    """Unpack Debian's packages of these programs, and of libraries that they need and the system lacks. Nothing happens where that fails."""
     if not (shutil.which("apt-get") and shutil.which("dpkg-deb")):
         return
     print(f"No {' and no '.join(names)} here; unpacking Debian's packages into {UNPACKED.relative_to(ROOT)}.", flush=True)
-    lists, archives = UNPACKED.parent / "lists", UNPACKED.parent / "archives"
-    for folder in (lists / "partial", archives / "partial", UNPACKED):
+    lists, archives, fresh = (UNPACKED.with_name(name) for name in ("lists", "archives", "fresh"))
+    for folder in (lists / "partial", archives / "partial"):
         folder.mkdir(parents=True, exist_ok=True)
-    apt = [
-        "apt-get",
-        "-q",
-        "-y",
-        "-o",
-        f"Dir::State::lists={lists}",
-        "-o",
-        f"Dir::Cache={archives}",
-        "-o",
-        f"Dir::Cache::archives={archives}",
-    ]
-    apt += ["-o", "Debug::NoLocking=1", "-o", "APT::Sandbox::User=root"]  # apt's own user may not write here
-    for command in ([*apt, "update"], [*apt, "install", "--download-only", "--no-install-recommends", *names]):
-        if subprocess.run(command, check=False, stdout=subprocess.DEVNULL).returncode != 0:
-            return
-    for package in archives.glob("*.deb"):
-        subprocess.run(["dpkg-deb", "--extract", str(package), str(UNPACKED)], check=True)
+    settings = {
+        "Dir::State::lists": lists,
+        "Dir::Cache": archives,
+        "Dir::Cache::archives": archives,
+        "Debug::NoLocking": 1,
+        "APT::Sandbox::User": "root",  # apt's own user may not write here
+        "Acquire::Retries": 0,
+        "Acquire::http::Timeout": 20,
+    }
+    apt = ["apt-get", "-q", "-y", *(f"-o{name}={value}" for name, value in settings.items())]
+    try:
+        for command in ([*apt, "update"], [*apt, "install", "--download-only", "--no-install-recommends", *names]):
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=DOWNLOAD_S)
+        for package in archives.glob("*.deb"):
+            subprocess.run(["dpkg-deb", "--extract", str(package), str(fresh)], check=True)
+    except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
+        print(f"That failed: {error}", file=sys.stderr)
+        return
+    shutil.rmtree(UNPACKED, ignore_errors=True)
+    fresh.rename(UNPACKED)
+    for folder in (lists, archives):
+        shutil.rmtree(folder)
 
 
 def main() -> int:
     """0 in any case: what cannot be had is told, here and by each test that needs it."""
-    absent = [name for name in PROGRAMS if found(name) is None and not os.environ.get(name.upper())]  # noqa: TID251
+    environment = os.environ  # noqa: TID251 - a test tool, not the product
+    absent = [name for name in PROGRAMS if found(name) is None and name.upper() not in environment]
     if absent:
         get(absent)
     for name in PROGRAMS:
