@@ -43,11 +43,7 @@ export class SseParser {
     this.most = most;
   }
 
-  /**
-   * The frames that `bytes` complete.
-   * @param {Uint8Array} bytes
-   * @returns {Frame[]}
-   */
+  /** The frames that `bytes` complete. @param {Uint8Array} bytes @returns {Frame[]} */
   feed(bytes) {
     let text = this.#decoder.decode(bytes, { stream: true });
     if (text === "") return [];
@@ -68,10 +64,7 @@ export class SseParser {
     return frames;
   }
 
-  /**
-   * @param {string} line
-   * @param {Frame[]} frames
-   */
+  /** @param {string} line @param {Frame[]} frames */
   #take(line, frames) {
     if (line === "") {
       if (this.#data.length > 0) frames.push({ id: this.#id, event: this.#event || "message", data: this.#data.join("\n") });
@@ -161,11 +154,7 @@ export function advance(turn, event) {
   }
 }
 
-/**
- * The turn that a person's answer lets go on: what it did so far stays, its questions are no more.
- * @param {Turn} turn
- * @returns {Turn}
- */
+/** The turn that a person's answer lets go on: what it did so far stays, its questions are no more. @param {Turn} turn @returns {Turn} */
 export function answered(turn) {
   return { ...turn, runId: "", text: "", interrupts: [], error: undefined, response: undefined };
 }
@@ -200,22 +189,13 @@ export function turnOf(response) {
   return completed({ ...known, nodes, edges: [...pairs.values()], tasks }, response, undefined);
 }
 
-/**
- * @param {Turn} turn
- * @param {string} messageId
- * @param {string} delta
- */
+/** @param {Turn} turn @param {string} messageId @param {string} delta */
 function withText({ text, messageId: before }, messageId, delta) {
   const between = text !== "" && messageId !== before ? "\n\n" : "";
   return { messageId, text: (text + between + delta).slice(0, MOST_TEXT) };
 }
 
-/**
- * @param {Turn} turn
- * @param {Json} response
- * @param {number | undefined} humanWaitMs
- * @returns {Turn}
- */
+/** @param {Turn} turn @param {Json} response @param {number | undefined} humanWaitMs @returns {Turn} */
 function completed(turn, response, humanWaitMs) {
   const interrupts = objectsIn(response, "interrupts");
   const error = turn.error ?? (isObject(response.error) ? response.error : undefined);
@@ -223,11 +203,7 @@ function completed(turn, response, humanWaitMs) {
   return { ...turn, response, error, humanWaitMs: wait, interrupts: interrupts.length > 0 ? interrupts : turn.interrupts };
 }
 
-/**
- * @param {readonly Task[]} tasks
- * @param {Json} event
- * @returns {readonly Task[]}
- */
+/** @param {readonly Task[]} tasks @param {Json} event @returns {readonly Task[]} */
 function withTask(tasks, event) {
   const name = textIn(event, "node");
   if (name === "") return tasks;
@@ -252,21 +228,14 @@ function withTask(tasks, event) {
   return before === undefined ? [...tasks, task].slice(-MOST_TASKS) : tasks.with(at, task);
 }
 
-/**
- * A task that begins while others are at work stands beside them, else it comes after them.
- * @param {readonly Task[]} tasks
- */
+/** A task that begins while others are at work stands beside them, else it comes after them. @param {readonly Task[]} tasks */
 function nextWave(tasks) {
   const last = tasks.at(-1);
   if (last === undefined) return 0;
   return tasks.some(({ outcome }) => outcome === "running") ? last.wave : last.wave + 1;
 }
 
-/**
- * The waves of tasks that are known by their times only.
- * @param {readonly Task[]} tasks
- * @returns {readonly Task[]}
- */
+/** The waves of tasks that are known by their times only. @param {readonly Task[]} tasks @returns {readonly Task[]} */
 function inWaves(tasks) {
   let [wave, until] = [-1, -Infinity];
   return tasks
@@ -280,12 +249,7 @@ function inWaves(tasks) {
 
 /** @typedef {{ state: Outcome | "idle", visits: number, totalMs: number, since: number | undefined }} Activity  since: of the task at work. */
 
-/**
- * What a node did in all its tasks.
- * @param {Turn} turn
- * @param {string} id
- * @returns {Activity}
- */
+/** What a node did in all its tasks. @param {Turn} turn @param {string} id @returns {Activity} */
 export function activityOf(turn, id) {
   const own = turn.tasks.filter(({ node }) => node === id);
   const running = own.find(({ outcome }) => outcome === "running");
@@ -335,10 +299,7 @@ export function taken(turn) {
   return used;
 }
 
-/**
- * @param {Json} event
- * @returns {GraphNode[]}
- */
+/** @param {Json} event @returns {GraphNode[]} */
 function nodesIn(event) {
   return objectsIn(event, "nodes").flatMap((one) => {
     const id = textIn(one, "id");
@@ -347,10 +308,7 @@ function nodesIn(event) {
   });
 }
 
-/**
- * @param {Json} event
- * @returns {GraphEdge[]}
- */
+/** @param {Json} event @returns {GraphEdge[]} */
 function edgesIn(event) {
   /** @type {Map<string, GraphEdge>} Several ways between the same two nodes are drawn as one. */
   const edges = new Map();
@@ -508,12 +466,7 @@ function layersOf(nodes, edges) {
   return layers;
 }
 
-/**
- * The places of an edge, with one in each layer between.
- * @param {GraphEdge} edge
- * @param {ReadonlyMap<string, Place>} places
- * @returns {Place[]}
- */
+/** The places of an edge, with one in each layer between. @param {GraphEdge} edge @param {ReadonlyMap<string, Place>} places @returns {Place[]} */
 function wayOf({ source, target }, places) {
   const [from, to] = [places.get(source), places.get(target)];
   if (from === undefined || to === undefined) return [];
@@ -523,10 +476,7 @@ function wayOf({ source, target }, places) {
   return [from, ...between, to];
 }
 
-/**
- * Order each layer so that few edges cross: each place near the middle of its neighbours; the best order is kept.
- * @param {Place[][]} layers
- */
+/** Order each layer so that few edges cross: each place near the middle of its neighbours; the best order is kept. @param {Place[][]} layers */
 function untangle(layers) {
   for (const layer of layers) layer.forEach((place, order) => (place.order = order));
   let best = layers.map((layer) => [...layer]);
@@ -558,10 +508,7 @@ function crossings(layers) {
   return count;
 }
 
-/**
- * Heights within each layer: near the middle of the neighbours, in order, without overlaps.
- * @param {Place[][]} layers
- */
+/** Heights within each layer: near the middle of the neighbours, in order, without overlaps. @param {Place[][]} layers */
 function settle(layers) {
   for (const layer of layers) spread(layer, layer.map(() => 0));
   for (let sweep = 0; sweep < SWEEPS; sweep += 1) {
@@ -685,10 +632,7 @@ function forwardPath(from, to, way, lefts, widths) {
   return { path, kind: "forward", ...label };
 }
 
-/**
- * @param {PlacedNode} node
- * @returns {{ path: string, kind: "self", labelX: number, labelY: number }}
- */
+/** @param {PlacedNode} node @returns {{ path: string, kind: "self", labelX: number, labelY: number }} */
 function selfPath({ x, y, height }) {
   const top = y - height / 2;
   return { path: `M${x + 20} ${top}C${x + 30} ${top - LOOP * 1.2} ${x - 30} ${top - LOOP * 1.2} ${x - 20} ${top}`, kind: "self", labelX: x, labelY: top - LOOP + 4 };
@@ -733,10 +677,7 @@ function shortName(name) {
 
 /** An answer that says in the server's words what is wrong. */
 export class Problem extends Error {
-  /**
-   * @param {number} status
-   * @param {Json} body problem+json, or what there was of it
-   */
+  /** @param {number} status @param {Json} body problem+json, or what there was of it */
   constructor(status, body) {
     super(textIn(body, "detail") || textIn(body, "title") || `The server answered with status ${status}.`);
     this.status = status;
@@ -834,12 +775,7 @@ export async function* readTurn(reading) {
   }
 }
 
-/**
- * @param {Response} response
- * @param {SseParser} parser
- * @param {number} silenceMs
- * @returns {AsyncGenerator<Frame, void, void>}
- */
+/** @param {Response} response @param {SseParser} parser @param {number} silenceMs @returns {AsyncGenerator<Frame, void, void>} */
 async function* framesOf(response, parser, silenceMs) {
   const reader = response.body?.getReader?.();
   if (reader === undefined) {
@@ -857,12 +793,7 @@ async function* framesOf(response, parser, silenceMs) {
   }
 }
 
-/**
- * @template T
- * @param {Promise<T>} promise
- * @param {number} ms
- * @returns {Promise<T>}
- */
+/** @template T @param {Promise<T>} promise @param {number} ms @returns {Promise<T>} */
 async function within(promise, ms) {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let timer;
@@ -876,10 +807,7 @@ async function within(promise, ms) {
   }
 }
 
-/**
- * @param {string} data
- * @returns {Json | undefined} undefined for what is no event of ours
- */
+/** @param {string} data @returns {Json | undefined} undefined for what is no event of ours */
 function eventIn(data) {
   try {
     const event = JSON.parse(data);
@@ -904,10 +832,7 @@ export class Delivery {
   /** @type {[number, number] | undefined} */
   #came;
 
-  /**
-   * @param {number} at
-   * @param {number} arrivedAt
-   */
+  /** @param {number} at @param {number} arrivedAt */
   add(at, arrivedAt) {
     this.#least = Math.min(this.#least, arrivedAt - at);
     this.#most = Math.max(this.#most, arrivedAt - at);
@@ -930,10 +855,7 @@ export class Delivery {
   }
 }
 
-/**
- * A time for people.
- * @param {number} ms
- */
+/** A time for people. @param {number} ms */
 export function duration(ms) {
   if (ms < 999.5) return `${Math.round(ms)} ms`;
   if (ms < 59_950) return `${(ms / 1_000).toFixed(1)} s`;
@@ -990,11 +912,7 @@ function el(name, attributes = {}, ...children) {
   return filled(document.createElement(name), attributes, children);
 }
 
-/**
- * @param {string} name
- * @param {Record<string, string | number | boolean | undefined>} [attributes]
- * @param {...(Node | string)} children
- */
+/** @param {string} name @param {Record<string, string | number | boolean | undefined>} [attributes] @param {...(Node | string)} children */
 function draw(name, attributes = {}, ...children) {
   return filled(document.createElementNS(SVG, name), attributes, children);
 }
@@ -1034,11 +952,7 @@ class Drawing {
     this.canvas = canvas;
   }
 
-  /**
-   * @param {Turn} turn
-   * @param {boolean} live whether the turn goes on
-   * @param {number} now the server's clock
-   */
+  /** @param {Turn} turn @param {boolean} live whether the turn goes on @param {number} now the server's clock */
   show(turn, live, now) {
     if (turn.nodes !== this.#nodes || turn.edges !== this.#edges) this.#build(turn);
     const used = taken(turn);
@@ -1169,12 +1083,7 @@ function shape({ id, name, parent, x, y, width, height, isEnd }) {
   return group;
 }
 
-/**
- * @param {Outcome | "idle"} state
- * @param {number} visits
- * @param {number} ms
- * @param {boolean} live
- */
+/** @param {Outcome | "idle"} state @param {number} visits @param {number} ms @param {boolean} live */
 function toldOf(state, visits, ms, live) {
   if (state === "idle") return live ? "waiting" : "not run";
   if (state === "skipped" || state === "interrupted" || visits === 0) return WORDS[state];

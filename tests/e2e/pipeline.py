@@ -40,8 +40,9 @@ class Pipeline:
 
     def graph(self) -> StateGraph[Any, Any, Any, Any]:
         made = StateGraph(CopilotKitState)
-        for name in NODES:
-            made.add_node(name, self._write if name == "write" else self._node(name))
+        for name in NODES[:-1]:
+            made.add_node(name, self._node(name))
+        made.add_node("write", self._write)
         made.add_edge(START, "plan")
         made.add_edge("plan", "left")
         made.add_edge("plan", "right")
@@ -61,7 +62,7 @@ class Pipeline:
 
         return node
 
-    async def _write(self, _state: Any, config: RunnableConfig) -> dict[str, Any]:
+    async def _write(self, state: Any, config: RunnableConfig) -> dict[str, Any]:
         """Half of the words, then the gate, then the rest."""
         message_id = new_message_id()
         for place, word in enumerate(WORDS):
