@@ -2,7 +2,7 @@
 
 One server after the other on one folder. In each life some people approve an action each, half of them of a service that honours
 Idempotency-Keys; the server is killed at a point of its way, the next life finds the threads, and each person sees what became of
-their action. `make test` does this with fewer kills (`test_hitl_crashes`).
+their action. `make test` does this with fewer kills (`test_hitl_kills`).
 """
 
 from __future__ import annotations

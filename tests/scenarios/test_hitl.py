@@ -460,6 +460,31 @@ async def test_a_graphs_own_question_is_a_row_as_well(tmp_path: Path) -> None:
         assert reader.text == "This was answered."
 
 
+@pytest.mark.parametrize("answer", ["blue", "", 0, False, None, {}, []])
+async def test_a_question_that_is_over_stays_where_it_was_asked(answer: Any, tmp_path: Path) -> None:
+    """The same in the stream that brings the answer and in what a page is shown that opens the thread; for the browser's own client, too."""
+    async with stack(tmp_path, agents={"default": lambda: graphs.ask({"message": "Which?"})}) as server:
+        asked = await server.ask("hi")
+        [question] = asked.events[-1]["outcome"]["interrupts"]
+        assert "middleCore" not in question
+        body = run_input(resume=[{"interruptId": question["id"], "status": "resolved", "payload": answer}])
+        async with server.stream("POST", "/copilotkit", body=body) as done:
+            await done.rest()
+        async with server.connect() as opened:
+            await opened.rest()
+        last = (await server.get("/threads/t1")).json()["lastRun"]
+    content = {"interruptId": question["id"], "status": "answered", "question": {"message": "Which?"}, "answer": answer}
+    [told] = [event for event in done.events if event["type"] == "ACTIVITY_SNAPSHOT"]
+    assert (told["activityType"], told["content"]) == ("middle_core.question", content)
+    [shown] = [event["messages"] for event in opened.events if event["type"] == "MESSAGES_SNAPSHOT"]
+    assert [one["role"] for one in shown][:2] == ["user", "activity"]
+    assert shown[1] == {"id": told["messageId"], "role": "activity", "activityType": "middle_core.question", "content": content}
+    [left] = [event["value"]["runId"] for event in opened.events if event.get("name") == "middle_core.run"]
+    assert left == last["runId"] != asked.run_id
+    for verdict in await verify_streams([bytes(asked.raw), bytes(done.raw), bytes(opened.raw)]):
+        assert verdict.error is None
+
+
 async def test_the_older_hook_asks_and_answers_in_its_own_form(shelf: Shelf, tmp_path: Path) -> None:
     spec = AgentSpec(graph=tool_agent(deleting("a"), [shelf.tool()]), legacy_interrupts=True)
     async with stack(tmp_path, agents={"default": lambda: spec}) as server:

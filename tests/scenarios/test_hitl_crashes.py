@@ -11,10 +11,9 @@ import pytest
 from tests.fakes.process import Server, free_port, serve
 from tests.fakes.until import until
 from tests.scenarios.hitl import Person, cards, resolved, results
-from tests.scenarios.kills import AGENT, kill_again_and_again, lines
+from tests.scenarios.kills import AGENT, lines
 
 MANY = 50
-KILLS, EACH = 10, 5
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 
@@ -45,16 +44,6 @@ async def approve_and_die(people: list[Person], server: Server, arrived: Path) -
             group.create_task(one(person))
         await until(lambda: len(lines(arrived)) == len(people), 60)
         await server.kill()
-
-
-@pytest.mark.parametrize("window", ["approve and execute", "execute and record"])
-async def test_kill_after_kill_no_action_is_done_twice_and_what_is_told_is_true(window: str, tmp_path: Path) -> None:
-    """`make kills` is the same with fifty kills, and with kills at any instant."""
-    told = await kill_again_and_again(tmp_path, window, KILLS, each=EACH)
-    assert (told.kills, told.times.total()) == (KILLS, KILLS * EACH)
-    assert set(told.times) <= {0, 1}
-    if window == "execute and record":
-        assert told.times == {1: KILLS * EACH}
 
 
 @pytest.mark.parametrize("fault", ["approved", "begun", "done"])
@@ -119,36 +108,3 @@ async def test_a_new_message_after_the_crash_finds_the_action_done_first(tmp_pat
                 "and?",
             ]
     assert len(lines(file)) == 2
-
-
-async def test_killed_at_any_moment_nothing_is_done_twice_and_every_thread_works(tmp_path: Path) -> None:
-    """No fault: the server dies in the middle of whatever it is doing."""
-    file, port, rounds, count = tmp_path / "done", free_port(), 4, 12
-    env = {"HITL_FILE": str(file)}
-    people: list[Person] = []
-    for round_ in range(rounds):
-        async with serve(tmp_path, port=port, agents=AGENT, env=env) as server:
-            for person in people:
-                person.server = server
-                opened = await person.open()
-                for card in cards(opened):
-                    await person.approve(card)
-            seen = lines(file)
-            assert len(seen) == len(set(seen)), "each once"
-            fresh = [Person(server, "interrupt", thread=f"r{round_}-{number}") for number in range(count)]
-            people = fresh
-
-            async def go(person: Person, round_: int = round_) -> None:
-                try:
-                    [card] = cards(await person.say(f"delete thing-{round_}-{person.thread}"))
-                    await person.approve(card)
-                except httpx.TransportError:
-                    return  # killed
-
-            async with asyncio.TaskGroup() as group:
-                for person in fresh:
-                    group.create_task(go(person))
-                target = len(seen) + 1 + round_ * 3
-                await until(lambda target=target: len(lines(file)) >= target, 30)  # type: ignore[misc]
-                await server.kill()
-    assert len(lines(file)) == len(set(lines(file)))
