@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import signal
 import sys
 import time
@@ -17,10 +16,7 @@ from typing import Annotated, Any
 
 import httpx
 import typer
-import uvicorn
-from fastapi import FastAPI
 from pydantic import ValidationError
-from starlette.types import Message, Receive, Scope, Send
 
 from middle_core import telemetry
 from middle_core.app import REFUSALS, create_app
@@ -31,6 +27,7 @@ from middle_core.demo.issuer import PEOPLE, DevIssuer
 from middle_core.demo.stack import DevStack
 from middle_core.errors import NotFound
 from middle_core.probe import DEEP_S, PROMPT, SILENCES_S, command
+from middle_core.server import DrainingServer, config_of, end_now
 from middle_core.settings import ProbeSettings, Settings
 
 cli = typer.Typer(no_args_is_help=True, add_completion=False, help="A durable middle tier for CopilotKit chats on LangGraph agents.")
@@ -38,61 +35,11 @@ cli = typer.Typer(no_args_is_help=True, add_completion=False, help="A durable mi
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 DEV_TOKEN_TTL_S = 3600.0
 MAX_TTL_S = 366 * 86_400.0
-LOOK_S = 0.1
 SWITCH_INTERVAL_S = 0.0001
 """The log's writer thread needs the interpreter a few times for each commit. With Python's 5 ms a busy loop lets it wait that
 long each time, and a first token waits with it; `benchmarks/eventlog.py` shows the difference."""
 
 Host = Annotated[str, typer.Option(help="The address to listen on.")]
-
-
-class DrainingServer(uvicorn.Server):
-    """Drains before it closes. uvicorn closes its door and waits for open connections before it runs the lifespan's end, so an endless
-    stream would block it (Kludex/uvicorn#451), and who comes meanwhile would find nobody instead of a 503 that says when to come again."""
-
-    async def shutdown(self, sockets: Any = None) -> None:
-        """Tell the streams, let the runs finish behind an open door, then shut down as ever. A second Ctrl-C ends the waiting."""
-        app = self.config.app
-        parts = getattr(app.state, "parts", None) if isinstance(app, PlainRefusal | FastAPI) else None
-        if parts is not None:
-            async with asyncio.TaskGroup() as group:
-                draining = group.create_task(parts.supervisor.drain(within_s=parts.drain_s))
-                while not (draining.done() or self.force_exit):
-                    await asyncio.wait([draining], timeout=LOOK_S)
-                draining.cancel()
-        await super().shutdown(sockets)
-
-
-def end_now(number: int, frame: object) -> None:
-    """End the process at once, with success: a stop that was asked for, and everything is closed.
-
-    uvicorn raises its signal again once it has shut down. Python's own way would then wait for threads of sync tools and for graphs that
-    ignore their cancellation; and the system's way does nothing at all in a container, where this is process 1.
-    """
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(0)
-
-
-class PlainRefusal:
-    """Where the start is refused for a reason that the operator can mend, say that reason instead of a traceback."""
-
-    def __init__(self, app: FastAPI) -> None:
-        self._app = app
-        self.state = app.state
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "lifespan":
-            await self._app(scope, receive, send)
-            return
-
-        async def plain(message: Message) -> None:
-            refused = getattr(self.state, "refused", "")
-            if message["type"] == "lifespan.startup.failed" and refused:
-                message = {**message, "message": refused}
-            await send(message)
-
-        await self._app(scope, receive, plain)
 
 
 def fail(text: str) -> typer.Exit:
@@ -173,17 +120,7 @@ def serve(host: Host = "127.0.0.1", port: Annotated[int, typer.Option(help="The 
         issuer = dev_issuer_of(settings, host)
         verify = verifier_of(settings, issuer, httpx.AsyncClient(timeout=5.0, follow_redirects=False, trust_env=False))
         app = create_app(settings, verify, mint_dev_token=mint_with(issuer) if issuer is not None else None)
-        config = uvicorn.Config(
-            PlainRefusal(app),
-            host=host,
-            port=port,
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            timeout_keep_alive=75,
-            timeout_graceful_shutdown=1,  # who still reads then has had the whole drain
-        )
-        server = DrainingServer(config)
+        server = DrainingServer(config_of(app, host, port))
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, end_now)
         sys.setswitchinterval(SWITCH_INTERVAL_S)

@@ -71,7 +71,7 @@ class Custom(StrEnum):
     ATTEMPT = "middle_core.attempt"  # attempt, reason, discardAfterSeq
     GAP = "middle_core.gap"  # fromSeq, toSeq
     RUN_CANCELLED = "middle_core.run_cancelled"  # by, reason
-    REATTACH = "middle_core.reattach"  # reason: drain | max_age | lagging | token_expired, retryAfterMs
+    REATTACH = "middle_core.reattach"  # reason: drain | max_age | token_expired, retryAfterMs
     INTERRUPT_RESOLVED = (
         "middle_core.interrupt_resolved"  # interruptId, toolCallId, status, message, askedAt, answeredAt, answerRunId, edits?
     )

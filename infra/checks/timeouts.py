@@ -13,6 +13,7 @@ from typing import Any, Final
 from infra.checks.apps import ROOT, app_of, env_of, settings_of
 from infra.checks.bicep import Finding
 from infra.checks.plan import Plan
+from middle_core.server import CLOSING_S
 
 INGRESS_IDLE_S: Final = 240.0
 """Container Apps' own ingress cuts a request that carries nothing for so long; only premium ingress can be told otherwise."""
@@ -89,7 +90,7 @@ def times(plan: Plan) -> dict[str, Time]:
         ),
         "readiness": Time(readiness.get("periodSeconds", 10) * readiness.get("failureThreshold", 3), "`modules/api.bicep`, the probe"),
         "drain": Time(settings.drain_s, "`MIDDLE_CORE_DRAIN_S`"),
-        "closing": Time(_closing_s() + EXIT_S, "`serve`, and 2 s for the exit"),
+        "closing": Time(float(CLOSING_S) + EXIT_S, "`serve`, and 2 s for the exit"),
         "service grace": Time(template.get("terminationGracePeriodSeconds", 30), "`modules/api.bicep`"),
         "page grace": Time(page.get("terminationGracePeriodSeconds", 30), "`modules/web.bicep`"),
         "ingress grace": Time(
@@ -137,10 +138,3 @@ def _page(env: dict[str, Any], name: str, default: str) -> float:
     if found is None:
         raise LookupError(f"frontend_core/config.ts has no default {default}.")
     return int(found[1]) / 1000
-
-
-def _closing_s() -> float:
-    found = re.search(r"timeout_graceful_shutdown=(\d+)", (ROOT / "middle_core" / "__main__.py").read_text(encoding="utf-8"))
-    if found is None:
-        raise LookupError("middle_core/__main__.py does not say timeout_graceful_shutdown.")
-    return float(found[1])

@@ -20,10 +20,10 @@ import httpx
 import uvicorn
 from fastapi import FastAPI
 
-from middle_core.__main__ import DrainingServer
 from middle_core.app import Parts, create_app
 from middle_core.auth.verify import secret_verifier
 from middle_core.events import Event
+from middle_core.server import DrainingServer, PatientProtocol
 from middle_core.settings import Settings
 from middle_core.transports.wire.sse_frames import Frame, SseParser
 from tests.fakes.tokens import AUDIENCE, ISSUER, SECRET, mint
@@ -225,11 +225,13 @@ def settings_for(data_dir: Path, **changes: Any) -> Settings:
 
 
 @asynccontextmanager
-async def stack(data_dir: Path, *, agents: Mapping[str, Any] | None = None, **changes: Any) -> AsyncIterator[Stack]:
+async def stack(
+    data_dir: Path, *, agents: Mapping[str, Any] | None = None, protocol: type[PatientProtocol] = PatientProtocol, **changes: Any
+) -> AsyncIterator[Stack]:
     """A server that is up, and gone when the context ends."""
     settings = settings_for(data_dir, **changes)
     app = create_app(settings, secret_verifier(SECRET, issuer=ISSUER, audience=AUDIENCE), agents=agents)
-    config = uvicorn.Config(app, log_config=None, lifespan="on", timeout_graceful_shutdown=5, timeout_keep_alive=75)
+    config = uvicorn.Config(app, http=protocol, log_config=None, lifespan="on", timeout_graceful_shutdown=5, timeout_keep_alive=75)
     server = DrainingServer(config)
     # asyncio turns Nagle's algorithm off only for a socket that says that it is TCP; with it a token waits 40 ms for an ACK.
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)

@@ -103,7 +103,7 @@ async def test_the_time_limit_is_kept_and_told(channel: str, shelf: Shelf, tmp_p
 
 @both
 async def test_the_servers_own_limit_expires_what_nobody_answers(channel: str, shelf: Shelf, tmp_path: Path) -> None:
-    settings = {"approval_ttl_s": 0.001, "beat_s": 0.01, "lease_s": 1.0}
+    settings: dict[str, Any] = {"approval_ttl_s": 0.001, "beat_s": 0.01, "lease_s": 1.0}
     async with stack(tmp_path, agents=agents(deleting("a"), shelf.tool()), **settings) as server:
         person = Person(server, channel)
         [card] = cards(await person.say("delete alpha"))

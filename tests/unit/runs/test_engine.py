@@ -46,8 +46,8 @@ class HeldLog(SqliteEventLog):
         self.watched = True
         return await super().changed(run_id, after=after, within_s=within_s)
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
         self.holding = asyncio.Event()
         self.go_on = asyncio.Event()
         self.in_order = asyncio.Lock()

@@ -1,0 +1,133 @@
+"""The HTTP server: uvicorn, with an end that drains, a start that is refused in words, and no patience with who never reads.
+
+It knows no door: it gets an application. What draining means is the supervisor's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sys
+from typing import Any, Final
+
+import uvicorn
+from fastapi import FastAPI
+from starlette.types import Message, Receive, Scope, Send
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+logger = logging.getLogger(__name__)
+
+LOOK_S: Final = 0.1
+CLOSING_S: Final = 1
+"""Seconds between the end of the drain and the end of the last connection: who still reads then has had the whole drain."""
+STALLED_S: Final = 60.0
+"""Seconds in which a client takes not one byte of what waits for it, after which its connection is cut. Its run goes on without it."""
+
+
+class PatientProtocol(HttpToolsProtocol):
+    """A connection that is cut when its client stops reading. A slow one stays, as long as it takes something.
+
+    uvicorn waits for ever, and so does every buffer on the way: behind a proxy that acknowledges for a browser that is gone, such
+    followers pile up (nesquena/hermes-webui#7139). ASGI has no word for it, so it is done where the socket is.
+    """
+
+    stalled_s = STALLED_S
+    _watch: asyncio.TimerHandle | None = None
+    _waiting = 0
+
+    def pause_writing(self) -> None:
+        """The transport's buffer is full."""
+        super().pause_writing()
+        self._look_later()
+
+    def resume_writing(self) -> None:
+        """The client has taken most of it."""
+        self._look_no_more()
+        super().resume_writing()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """See `asyncio.Protocol`."""
+        self._look_no_more()
+        super().connection_lost(exc)
+
+    def _look_later(self) -> None:
+        self._look_no_more()
+        self._waiting = self.transport.get_write_buffer_size()
+        self._watch = self.loop.call_later(self.stalled_s, self._look)
+
+    def _look_no_more(self) -> None:
+        if self._watch is not None:
+            self._watch.cancel()
+            self._watch = None
+
+    def _look(self) -> None:
+        if self.transport.get_write_buffer_size() < self._waiting:
+            self._look_later()
+            return
+        logger.info("a client has read nothing for %.0f s: its connection is cut", self.stalled_s)
+        self.transport.abort()
+
+
+class DrainingServer(uvicorn.Server):
+    """Drains before it closes. uvicorn closes its door and waits for open connections before it runs the lifespan's end, so an endless
+    stream would block it (Kludex/uvicorn#451), and who comes meanwhile would find nobody instead of a 503 that says when to come again."""
+
+    async def shutdown(self, sockets: Any = None) -> None:
+        """Tell the streams, let the runs finish behind an open door, then shut down as ever. A second Ctrl-C ends the waiting."""
+        app = self.config.app
+        parts = getattr(app.state, "parts", None) if isinstance(app, PlainRefusal | FastAPI) else None
+        if parts is not None:
+            async with asyncio.TaskGroup() as group:
+                draining = group.create_task(parts.supervisor.drain(within_s=parts.drain_s))
+                while not (draining.done() or self.force_exit):
+                    await asyncio.wait([draining], timeout=LOOK_S)
+                draining.cancel()
+        await super().shutdown(sockets)
+
+
+class PlainRefusal:
+    """Where the start is refused for a reason that the operator can mend, say that reason instead of a traceback."""
+
+    def __init__(self, app: FastAPI) -> None:
+        self._app = app
+        self.state = app.state
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "lifespan":
+            await self._app(scope, receive, send)
+            return
+
+        async def plain(message: Message) -> None:
+            refused = getattr(self.state, "refused", "")
+            if message["type"] == "lifespan.startup.failed" and refused:
+                message = {**message, "message": refused}
+            await send(message)
+
+        await self._app(scope, receive, plain)
+
+
+def config_of(app: FastAPI, host: str, port: int) -> uvicorn.Config:
+    """How the application is served."""
+    return uvicorn.Config(
+        PlainRefusal(app),
+        host=host,
+        port=port,
+        http=PatientProtocol,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=75,
+        timeout_graceful_shutdown=CLOSING_S,
+    )
+
+
+def end_now(number: int, frame: object) -> None:
+    """End the process at once, with success: a stop that was asked for, and everything is closed.
+
+    uvicorn raises its signal again once it has shut down. Python's own way would then wait for threads of sync tools and for graphs that
+    ignore their cancellation; and the system's way does nothing at all in a container, where this is process 1.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
