@@ -14,11 +14,17 @@ from hypothesis import strategies as st
 from middle_core.probe.wire import MAX_BYTES, Taken, Undecodable, Unprobed, decoder, take
 from tests.fakes.http_server import HttpServer, always, answer, http_client
 
+
+def br(data: bytes) -> bytes:
+    press = brotli.Compressor(quality=1)
+    return bytes(press.process(data) + press.finish())
+
+
 PRESSED: dict[str, Callable[[bytes], bytes]] = {
     "identity": bytes,
     "gzip": lambda data: zlib.compress(data, wbits=31),
     "deflate": zlib.compress,
-    "br": lambda data: brotli.compress(data, quality=1),
+    "br": br,
 }
 STREAM = {"content-type": "text/event-stream"}
 
