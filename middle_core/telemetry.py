@@ -1,6 +1,6 @@
 """Logs, configured once by `__main__`: one JSON object a line in production, plain lines in dev.
 
-Whatever looks like a compact JWT or a provider key is masked on its way out. That is the last net, not the
+Whatever looks like a compact JWT, a provider key or the password in a URL is masked on its way out. That is the last net, not the
 rule: nothing in this code base logs one.
 """
 
@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import orjson
 
-SECRET: Final = re.compile(r"eyJ[\w-]{8,}\.[\w-]+\.[\w-]*|\b(?:csk|sk)-[\w-]{8,}")
+SECRET: Final = re.compile(r"eyJ[\w-]{8,}\.[\w-]+\.[\w-]*|\b(?:csk|sk)-[\w-]{8,}|(?<=://)[^\s/:@]*:[^\s/@]+(?=@)")
 _KNOWN: Final = frozenset(logging.LogRecord("", 0, "", 0, "", (), None).__dict__) | {"message", "asctime", "color_message", "taskName"}
 
 

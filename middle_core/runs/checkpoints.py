@@ -31,6 +31,7 @@ from langgraph.checkpoint.base import (
     CheckpointTuple,
     get_checkpoint_metadata,
 )
+from langgraph.checkpoint.serde.types import ERROR
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
@@ -143,12 +144,17 @@ class FencedSqliteSaver(AsyncSqliteSaver):
         return {"configurable": {"thread_id": at["thread_id"], "checkpoint_ns": namespace, "checkpoint_id": checkpoint["id"]}}
 
     async def aput_writes(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = "") -> None:
-        """Save what a task wrote before its step is complete."""
+        """Save what a task wrote before its step is complete. Of an error its type only: its text may hold a password of the agent's."""
         at = config["configurable"]
         thread_id = str(at["thread_id"])
         place = (thread_id, str(at["checkpoint_ns"]), str(at["checkpoint_id"]), task_id, task_path)
         rows = [
-            (*place, WRITES_IDX_MAP.get(channel, index), channel, *self.serde.dumps_typed(value))
+            (
+                *place,
+                WRITES_IDX_MAP.get(channel, index),
+                channel,
+                *self.serde.dumps_typed(value),
+            )
             for index, (channel, value) in enumerate(writes)
         ]
         # Errors and interrupts have fixed places and replace what stands there; a task's results are written once.
