@@ -153,7 +153,7 @@ class FencedSqliteSaver(AsyncSqliteSaver):
                 *place,
                 WRITES_IDX_MAP.get(channel, index),
                 channel,
-                *self.serde.dumps_typed(value),
+                *self.serde.dumps_typed(type(value).__name__ if channel == ERROR else value),
             )
             for index, (channel, value) in enumerate(writes)
         ]
