@@ -22,14 +22,25 @@ class Connection:
     end: Sequence[Event]
 
 
-def snapshot(thread_id: str, run_id: str, messages: Sequence[Event], state: Event | None = None, last: Run | None = None) -> list[Event]:
-    """The beginning: the run's start, the state, the messages.
+def snapshot(
+    thread_id: str,
+    run_id: str,
+    messages: Sequence[Event],
+    *,
+    state: Event | None = None,
+    last: Run | None = None,
+    topology: Event | None = None,
+) -> list[Event]:
+    """The beginning: the run's start, the graph, the state, the messages.
 
     last: the run that left the thread like this. Its clients' `runId` does not name it: an answer reuses the question's.
+    topology: where no run's records follow, which have it; so that a page can draw the graph of a thread that is idle.
     """
     events: list[Event] = [{"type": EventType.RUN_STARTED.value, "threadId": thread_id, "runId": run_id}]
     if last is not None:
         events.append(custom(Custom.RUN, runId=last.run_id, threadId=thread_id, agent=last.agent, attempt=last.attempt))
+    if topology is not None:
+        events.append(custom(Custom.TOPOLOGY, **topology))
     if state:
         events.append({"type": EventType.STATE_SNAPSHOT.value, "snapshot": state})
     events.append({"type": EventType.MESSAGES_SNAPSHOT.value, "messages": list(messages)})

@@ -253,7 +253,8 @@ class RunService:
         if source is None:
             raise NotFound(f"There is no agent called {agent[:64]!r} here.")
         if thread is None:
-            return Connection(run=None, after=0, before=snapshot(thread_id, f"connect-{thread_id}", []), end=plain_end(thread_id))
+            before = snapshot(thread_id, f"connect-{thread_id}", [], topology=source.topology())
+            return Connection(run=None, after=0, before=before, end=plain_end(thread_id))
         cards = offers_cards(body)
         active = await self._log.active_run(thread.thread_id)
         if active is None:
@@ -264,7 +265,8 @@ class RunService:
             open_ids = {str(one["id"]) for one in view.interrupts}
             if not to_go_on(rows, open_ids):
                 run_id = last.client_run_id if last is not None else f"connect-{thread_id}"
-                before = snapshot(thread_id, run_id, weave(view.messages, rows, cards=cards), await source.state(thread.thread_id), last)
+                messages, state = weave(view.messages, rows, cards=cards), await source.state(thread.thread_id)
+                before = snapshot(thread_id, run_id, messages, state=state, last=last, topology=source.topology())
                 waiting = [row for row in rows if row.pending and not row.late and row.interrupt_id in open_ids]
                 asked = [interrupt(row) for row in waiting if not (cards and row.kind == "approval")]
                 old = source.rules.legacy_interrupts
@@ -290,7 +292,7 @@ class RunService:
         messages = [message for message in view.messages[:end] if message["id"] not in made] + list(taken)
         rows = [row for row in await self._log.interrupts.of_thread(thread.thread_id) if row.run_id != run.run_id]
         messages = weave(messages, rows, cards=cards)
-        before = snapshot(thread.client_thread_id, run.client_run_id, messages, await source.state(thread.thread_id))
+        before = snapshot(thread.client_thread_id, run.client_run_id, messages, state=await source.state(thread.thread_id))
         # The opening record is RUN_STARTED, which the synthetic one stands for.
         return Connection(run=run, after=1, before=before, end=[])
 

@@ -172,6 +172,9 @@ async def test_the_graph_lights_up_as_it_runs_also_after_a_reload(tab: Tab) -> N
     await expect(tab.find("graph-timeline").get_by_role("listitem")).to_have_text(
         [re.compile(name) for name in ("agent", "tools", "agent")]
     )
+    await tab.until_idle()
+    await tab.reload()
+    await expect(agent).to_have_attribute("data-outcome", "idle")
     await tab.page.keyboard.press("Escape")
     await tab.find("graph-panel").get_by_role("button").focus()
     await tab.page.keyboard.press("Escape")

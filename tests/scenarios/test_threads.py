@@ -146,3 +146,15 @@ async def test_a_long_talk_grows_the_database_by_what_is_said(tmp_path: Path) ->
             await server.ask("question")
         assert await kept() == first == 1
         assert len(await server.history()) == 60
+
+
+async def test_a_thread_on_which_nothing_runs_tells_its_graph(tmp_path: Path) -> None:
+    model = ScriptedModel(turns=[["answer", finish()]])
+    async with stack(tmp_path, agents={"default": lambda: chat(model)}) as server:
+        said = await server.ask("question")
+        of_the_run = next(event["value"] for event in said.events if event.get("name") == "middle_core.topology")
+        assert [node["id"] for node in of_the_run["nodes"]] == ["__start__", "model", "__end__"]
+        for thread in ("t1", "new"):
+            async with server.connect(thread=thread) as reader:
+                await reader.rest()
+            assert [event["value"] for event in reader.events if event.get("name") == "middle_core.topology"] == [of_the_run]

@@ -32,7 +32,15 @@ describe("advanceGraph", () => {
     expect(activityOf(graph.tasks, "agent")).toEqual({ outcome: "ok", times: 1, totalMs: 20 });
     expect(activityOf(graph.tasks, "tools")).toEqual({ outcome: "running", times: 2, totalMs: 5 });
     expect(activityOf(graph.tasks, "__end__").outcome).toBe("idle");
-    expect(played(["topology", TOPOLOGY], ["node_started", task("agent", "1")], ["topology", TOPOLOGY]).tasks).toEqual([]);
+  });
+
+  it("begins anew with another run, and not when an idle thread is opened again", () => {
+    const run = (runId: string) => ["run", { runId, threadId: "t", agent: "a", attempt: 1 }] as const;
+    const first = played(run("r1"), ["topology", TOPOLOGY], ["node_started", task("agent", "1")], ["node_completed", task("agent", "1", { latencyMs: 20, outcome: "ok" })]);
+    const opened = [run("r1"), ["topology", TOPOLOGY]] as const;
+    expect(opened.reduce((graph, [name, value]) => advanceGraph(graph, `middle_core.${name}`, value), first)).toEqual(first);
+    const next = advanceGraph(first, "middle_core.run", { runId: "r2" });
+    expect(next).toEqual({ ...first, runId: "r2", tasks: [] });
   });
 
   it("leaves what it cannot read, and what is not about the graph", () => {

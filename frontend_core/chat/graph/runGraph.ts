@@ -1,8 +1,9 @@
 /**
  * The agent's graph and what its nodes did in a run, from middle-core's CUSTOM events. Pure.
  *
- * A run tells its topology first, so that event also begins a new run. A node may work several times, and at the same
- * time several times over (one task for each tool call).
+ * A run names itself first: another name is another run, whose tasks begin anew. A thread that is idle tells its agent's
+ * topology too, and who ran last. A node may work several times, and at the same time several times over (one task for each
+ * tool call).
  */
 
 export interface GraphNode {
@@ -35,16 +36,22 @@ export interface RunGraph {
   readonly edges: readonly GraphEdge[];
   /** In the order in which they began. */
   readonly tasks: readonly Task[];
+  /** The run that the tasks are of; "" before there is one. */
+  readonly runId: string;
 }
 
-export const NO_GRAPH: RunGraph = { nodes: [], edges: [], tasks: [] };
+export const NO_GRAPH: RunGraph = { nodes: [], edges: [], tasks: [], runId: "" };
 
 const MOST_TASKS = 200;
 const OUTCOMES: ReadonlySet<string> = new Set(["ok", "error", "interrupted", "cancelled"]);
 
 /** The graph after one CUSTOM event; the same object where the event says nothing about it. */
 export function advanceGraph(graph: RunGraph, name: string, value: unknown): RunGraph {
-  if (name === "middle_core.topology") return readTopology(value);
+  if (name === "middle_core.run") {
+    const runId = text(isRecord(value) ? value : {}, "runId") ?? graph.runId;
+    return runId === graph.runId ? graph : { ...graph, runId, tasks: [] };
+  }
+  if (name === "middle_core.topology") return { ...graph, ...readTopology(value) };
   if (name !== "middle_core.node_started" && name !== "middle_core.node_completed") return graph;
   const task = readTask(value);
   if (task === undefined) return graph;
@@ -53,7 +60,7 @@ export function advanceGraph(graph: RunGraph, name: string, value: unknown): Run
   return { ...graph, tasks };
 }
 
-function readTopology(value: unknown): RunGraph {
+function readTopology(value: unknown): Pick<RunGraph, "nodes" | "edges"> {
   const nodes = items(value, "nodes").flatMap((one) => {
     const id = text(one, "id");
     return id === undefined ? [] : [{ id, name: text(one, "name") ?? id, parent: text(one, "parent") }];
@@ -63,7 +70,7 @@ function readTopology(value: unknown): RunGraph {
     const target = text(one, "target");
     return source === undefined || target === undefined ? [] : [{ source, target, conditional: one.conditional === true }];
   });
-  return { nodes, edges, tasks: [] };
+  return { nodes, edges };
 }
 
 function readTask(value: unknown): Task | undefined {
