@@ -1243,6 +1243,9 @@ class Page {
       this.#drawing.resized();
       this.#schedule();
     });
+    for (const pane of [at("scroll"), at("listed")]) {
+      pane.addEventListener("scroll", () => (pane.dataset.away = String(pane.scrollHeight - pane.scrollTop - pane.clientHeight > 40)));
+    }
     addEventListener("online", () => this.#hurry?.());
     document.addEventListener("visibilitychange", () => this.#hurry?.());
   }
@@ -1399,6 +1402,8 @@ class Page {
     if (reading.signal.aborted) return;
     this.#link = { open: true, failures: 0 };
     this.#change({ phase });
+    this.#render();
+    follow(at("scroll"));
     this.#speak(`${outcomeOf(this.#last).words}.`);
     this.#settleFocus(phase);
   }
@@ -1498,12 +1503,11 @@ class Page {
 
   /** What had the focus may be gone: a person at the keyboard goes on where it makes sense. @param {Phase} phase */
   #settleFocus(phase) {
-    this.#render();
     const active = document.activeElement;
     if (active !== document.body && active !== null && active.id !== "stop" && active.id !== "message") return;
     const typing = /** @type {HTMLTextAreaElement} */ (at("message")).value !== "";
     const card = /** @type {HTMLElement | null} */ (document.querySelector(".card"));
-    if (phase === "paused" && card !== null && !typing) card.focus();
+    if (phase === "paused" && card !== null && !typing) card.focus({ preventScroll: matchMedia("(min-width: 62rem)").matches });
     else at("message").focus({ preventScroll: true });
   }
 
@@ -1599,9 +1603,7 @@ class Page {
 
   #renderTalk() {
     at("welcome").hidden = this.#said.length > 0;
-    const [list, scroll] = [at("turns"), at("scroll")];
-    const atEnd = isAtEnd(scroll) || this.#listed !== this.#said.length;
-    this.#listed = this.#said.length;
+    const list = at("turns");
     while (list.childElementCount > this.#said.length) list.lastElementChild?.remove();
     this.#said.forEach((said, index) => {
       const row = list.children[index] ?? list.appendChild(el("li", {}, el("p", { class: "asked" }), el("div", { class: "reply" }), el("div", { class: "after" })));
@@ -1619,7 +1621,8 @@ class Page {
       after.dataset.key = key;
       after.replaceChildren(...(over ? afterwards(said) : []));
     });
-    if (atEnd) scroll.scrollTop = scroll.scrollHeight;
+    if (this.#last.phase === "busy" || this.#listed !== this.#said.length) follow(at("scroll"), this.#listed !== this.#said.length);
+    this.#listed = this.#said.length;
   }
 
   /** @param {number} now */
@@ -1629,7 +1632,6 @@ class Page {
     if (open !== this.#cards && (open.length > 0 || (this.#cards?.length ?? 0) > 0)) {
       this.#cards = open;
       at("cards").replaceChildren(...open.map((one) => card(one, (answer) => this.#answer(idOf(one), answer))));
-      at("cards").firstElementChild?.scrollIntoView({ block: "nearest" });
     }
     for (const shown of at("cards").children) {
       setText(shown.querySelector(".waited"), `Waiting for you: ${duration(waited(turn, now) ?? 0)}`);
@@ -1645,8 +1647,7 @@ class Page {
     at("nothing").hidden = tasks.length > 0;
     const table = at("rows").parentElement;
     if (table !== null) table.hidden = tasks.length === 0;
-    const [rows, listed] = [at("rows"), at("listed")];
-    const atEnd = isAtEnd(listed);
+    const rows = at("rows");
     while (rows.childElementCount > tasks.length) rows.lastElementChild?.remove();
     const began = Math.min(...tasks.map(({ startedAt }) => startedAt));
     const span = Math.max(1, ...tasks.map(({ startedAt, latencyMs }) => startedAt + (latencyMs ?? Math.max(0, now - startedAt)) - began));
@@ -1661,7 +1662,7 @@ class Page {
       row.setAttribute("data-state", task.outcome);
       row.querySelector(".state")?.replaceChildren(icon(task.outcome), WORDS[task.outcome]);
     });
-    if (atEnd && rows.childElementCount !== this.#stepCount) listed.scrollTop = listed.scrollHeight;
+    if (rows.childElementCount !== this.#stepCount) follow(at("listed"));
     this.#stepCount = rows.childElementCount;
     const facts = this.#facts(turn, phase);
     at("facts").hidden = facts.length === 0;
@@ -1693,9 +1694,9 @@ class Page {
   }
 }
 
-/** Whether a pane is scrolled to its end, where it follows what is added. @param {HTMLElement} pane */
-function isAtEnd({ scrollHeight, scrollTop, clientHeight }) {
-  return scrollHeight - scrollTop - clientHeight < 40;
+/** Keep a pane at its end while things are added to it, unless somebody has scrolled away from there. @param {HTMLElement} pane @param {boolean} [anyway] */
+function follow(pane, anyway = false) {
+  if (anyway || pane.dataset.away !== "true") pane.scrollTop = pane.scrollHeight;
 }
 
 /** @param {string} id @returns {HTMLElement} */
@@ -1756,9 +1757,10 @@ function inline(line) {
 /** What stands below an answer: how it ended, and what it rests on. @param {Said} said */
 function afterwards(said) {
   const { state, words } = outcomeOf(said);
+  const reason = replyOf(said.turn) === "" ? textIn(said.turn.response ?? {}, "reason") : "";
   const work = said.turn.tasks.length > 0 ? ` · ${duration(workMs(said.turn, 0))} at work` : "";
   const wait = said.turn.humanWaitMs === undefined ? "" : ` · ${duration(said.turn.humanWaitMs)} waiting for a person`;
-  const ended = el("p", { class: "ended", "data-state": state }, icon(state), words + work + wait);
+  const ended = el("p", { class: "ended", "data-state": state }, icon(state), words + (reason === "" ? "" : `: ${reason}`) + work + wait);
   const reply = said.turn.response?.reply;
   const citations = isObject(reply) ? objectsIn(reply, "citations") : [];
   if (citations.length === 0) return [ended];
