@@ -50,11 +50,11 @@ class FileLock:
             if not isinstance(error, BlockingIOError):
                 raise DatabaseRefused(
                     f"The folder of {database.name} cannot lock files ({error.strerror}). SQLite needs a local disk: "
-                    "put the file on one, or use Postgres (MIDDLE_CORE_DATABASE_URL=postgresql://...)."
+                    "put the file on one (MIDDLE_CORE_DATABASE_URL=sqlite:////path/to/file.db)."
                 ) from error
             raise DatabaseRefused(
                 f"{database.name} is in use by another process. SQLite serves one replica only: "
-                "stop the other one, or give both the same Postgres (MIDDLE_CORE_DATABASE_URL=postgresql://...)."
+                "stop the other one, or give this one a file of its own (MIDDLE_CORE_DATABASE_URL=sqlite:////path/to/file.db)."
             ) from error
 
     def release(self) -> None:

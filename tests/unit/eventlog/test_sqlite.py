@@ -34,7 +34,7 @@ async def test_after_a_kill_everything_acknowledged_is_there_and_the_lock_is_fre
             run_id, seq = (await process.stdout.readline()).split()
             acknowledged[run_id.decode()] = int(seq)
             if count == 150:
-                with pytest.raises(DatabaseRefused, match=r"another process.*Postgres"):
+                with pytest.raises(DatabaseRefused, match=r"another process.*a file of its own"):
                     await SqliteEventLog.open(url).__aenter__()
         process.kill()
         for line in (await process.stdout.read()).splitlines():
