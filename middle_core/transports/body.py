@@ -1,15 +1,24 @@
-"""Read a request's JSON body, bounded: what is too large is refused before it is in memory."""
+"""Read a request's JSON body, bounded: what is too large is refused before it is in memory, what is too slow is not waited for."""
 
 from __future__ import annotations
+
+import asyncio
+from typing import Final
 
 import orjson
 from starlette.requests import ClientDisconnect, Request
 
 from middle_core.errors import InvalidRequest, TooLarge
 
+UPLOAD_S: Final = 60.0
+"""Seconds for the whole body. uvicorn waits for ever, and each upload that stands still would hold a connection."""
 
-async def read_json_bytes(request: Request, *, max_bytes: int) -> bytes:
-    """The body, as `plain_json` writes it. Raises TooLarge beyond `max_bytes`, InvalidRequest for another media type or a broken upload."""
+
+async def read_json_bytes(request: Request, *, max_bytes: int, within_s: float = UPLOAD_S) -> bytes:
+    """The body, as `plain_json` writes it.
+
+    Raises TooLarge beyond `max_bytes`, InvalidRequest for another media type, a broken upload, and one that takes longer than `within_s`.
+    """
     media_type = request.headers.get("content-type", "").split(";")[0].strip().lower()
     if media_type != "application/json":
         raise InvalidRequest("Send the body as application/json.")
@@ -19,10 +28,13 @@ async def read_json_bytes(request: Request, *, max_bytes: int) -> bytes:
         raise too_large
     body = bytearray()
     try:
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > max_bytes:
-                raise too_large
+        async with asyncio.timeout(within_s):
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > max_bytes:
+                    raise too_large
+    except TimeoutError as cause:
+        raise InvalidRequest(f"The body did not arrive within {within_s:g} s. Send it again.") from cause
     except ClientDisconnect as cause:
         raise InvalidRequest("The upload broke off.") from cause
     return plain_json(bytes(body))
