@@ -70,6 +70,7 @@ class DevStack:
         # Children inherit this process's environment: the one place besides settings.py that touches it.
         inherited = dict(os.environ)  # noqa: TID251 - passed on whole, nothing is read from it
         python = {
+            "MIDDLE_CORE_DRAIN_S": "5",  # a person waits for it, and STOP_S must be longer
             **inherited,
             "MIDDLE_CORE_ENV": "dev",
             "MIDDLE_CORE_DATA_DIR": str(self._data_dir),
