@@ -1147,6 +1147,8 @@ function outcomeOf({ turn, phase }) {
       return { state: "cancelled", words: "Stopped" };
     case "refused":
       return { state: "refused", words: "Refused" };
+    case "paused":
+      return { state: "cancelled", words: "Withdrawn" };
     default:
       return { state: "error", words: "Failed" };
   }
@@ -1362,6 +1364,8 @@ class Page {
     const message = field.value.trim();
     if (message === "" || this.#last.phase === "busy" || this.#token === "") return;
     field.value = "";
+    this.#answers.clear();
+    if (this.#last.phase === "paused") this.#change({ phase: "over" }); // What was asked is withdrawn by another message.
     this.#said = [...this.#said, { asked: message, turn: NEW_TURN, phase: /** @type {Phase} */ ("busy") }].slice(-MOST_TURNS);
     const body = { message, agent: this.#agent, ...(this.#threadId && { thread_id: this.#threadId }) };
     void this.#follow(() => this.#post("chat", body));
@@ -1400,12 +1404,19 @@ class Page {
       phase = error instanceof Lost ? "lost" : this.#last.turn.interrupts.length > 0 ? "paused" : "failed";
     }
     if (reading.signal.aborted) return;
+    if (phase !== "over" && this.#last.turn.runId === "" && this.#last.turn.pausedAt === undefined) this.#giveBack();
     this.#link = { open: true, failures: 0 };
     this.#change({ phase });
     this.#render();
     follow(at("scroll"));
     this.#speak(`${outcomeOf(this.#last).words}.`);
     this.#settleFocus(phase);
+  }
+
+  /** A message that did not become a turn can be sent again. */
+  #giveBack() {
+    const field = /** @type {HTMLTextAreaElement} */ (at("message"));
+    if (field.value === "") field.value = this.#last.asked;
   }
 
   /** @param {string} runId @param {string} lastId */
@@ -1589,12 +1600,13 @@ class Page {
     note("link", "again", open ? "" : `The connection broke. Attaching again behind the last event${failures > 1 ? `, try ${failures}` : ""}…`);
     const held = this.#delivery.held;
     const late = held && (held.oneBlock ? `The events came in one block, up to ${duration(held.heldMs)} after they happened.` : `Events come in blocks, up to ${duration(held.heldMs)} after they happened.`);
-    note("held", "again", this.#degraded ? "The answer came in one piece, so the graph is drawn once, from its times. The lines show the order in which nodes ran." : late ? `${late} Something between this page and the server holds the stream back (a buffering proxy).` : "");
     const { turn, phase } = this.#last;
+    const unseen = phase === "paused" && turn.interrupts.length === 0 ? "What is asked is too large to be shown here. Answer it where the conversation is open, or send another message." : "";
+    note("held", "again", unseen !== "" ? unseen : this.#degraded ? "The answer came in one piece, so the graph is drawn once, from its times. The lines show the order in which nodes ran." : late ? `${late} Something between this page and the server holds the stream back (a buffering proxy).` : "");
     const error = turn.error ?? (isObject(turn.response?.error) ? turn.response.error : undefined);
     const told = this.#failure !== undefined ? wordsFor(this.#failure) : error === undefined ? "" : wordsOfError(error);
     const failure = note("failure", "error", told);
-    if (failure !== undefined && phase === "lost") {
+    if (failure !== undefined && phase === "lost" && this.#cursor.runId !== "") {
       const again = el("button", { type: "button", class: "quiet" }, "Attach again");
       again.addEventListener("click", () => void this.#follow(() => () => Promise.reject(new Error("It has begun already.")), this.#cursor));
       failure.append(again);
@@ -1802,7 +1814,9 @@ function card(asked, give) {
   }
   const field = /** @type {HTMLInputElement} */ (el("input", { class: "text", autocomplete: "off" }));
   if (question) shown.append(el("label", {}, "Your answer", field));
-  shown.append(el("p", { class: "wait" }, icon("interrupted"), el("span", { class: "waited" })));
+  const until = numberIn(asked, "answer_by");
+  const deadline = until === undefined ? "" : `· open until ${new Date(until).toLocaleTimeString("en", { hour: "2-digit", minute: "2-digit", hour12: false })}`;
+  shown.append(el("p", { class: "wait" }, icon("interrupted"), el("span", { class: "waited" }), el("span", {}, deadline)));
   /** @param {string} value @param {string} words @param {string} look */
   const button = (value, words, look) => {
     const made = el("button", { type: "button", value, class: look, "aria-pressed": "false" }, words);

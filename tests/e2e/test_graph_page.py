@@ -197,6 +197,35 @@ async def test_a_question_that_was_answered_elsewhere(new_tab: NewTab, site: Gra
     readable(await tab.page.locator("body").inner_text())
 
 
+async def test_another_message_withdraws_what_is_asked(new_tab: NewTab, site: GraphSite) -> None:
+    tab = await new_tab()
+    await tab.open(agent="knowledge_copilot")
+    name = max(site.sources())
+    await tab.say(f"delete the source {name}")
+    await expect(tab.cards).to_contain_text("open until")
+    await tab.ask(STOP)
+    await expect(tab.cards).to_have_count(0)
+    await expect(tab.page.locator(".ended").first).to_contain_text("Withdrawn")
+    assert name in site.sources()
+
+
+async def test_a_message_that_is_not_taken_comes_back(tab: GraphTab, site: GraphSite) -> None:
+    await tab.ask("first")
+    site.pipeline.hold("plan")
+    thread = (await tab.id("facts").inner_text()).split("Thread")[1].strip()
+    body = {"message": "from elsewhere", "thread_id": thread, "agent": "pipeline"}
+    async with site.server.stream("POST", "/chat", token=tab.token, body=body, headers={"accept": "text/event-stream"}) as other:
+        await tab.say("second")
+        await tab.outcome("Not accepted")
+        await expect(tab.id("failure")).to_contain_text("thread_busy")
+        await expect(tab.id("message")).to_have_value("second")
+        site.pipeline.let_go()
+        await other.rest()
+    await tab.id("send").click()
+    await tab.outcome("Completed")
+    await expect(tab.id("failure")).to_be_hidden()
+
+
 async def test_a_broken_connection_is_gone_on_with(tab: GraphTab, site: GraphSite) -> None:
     site.pipeline.hold("right", "write")
     site.relay.cuts.extend([Cut(after=1_900), Cut(after=700, hard=False)])
