@@ -36,8 +36,6 @@ export class SseParser {
   /** Milliseconds that the server asks to wait before connecting again; undefined where it did not say. */
   /** @type {number | undefined} */
   retryMs = undefined;
-  /** How many comment lines came: heartbeats, mostly. */
-  comments = 0;
 
   constructor(most = MOST_CHARACTERS) {
     this.most = most;
@@ -77,8 +75,7 @@ export class SseParser {
     const colon = line.indexOf(":");
     const field = colon < 0 ? line : line.slice(0, colon);
     const value = colon < 0 ? "" : line.slice(line[colon + 1] === " " ? colon + 2 : colon + 1);
-    if (field === "") this.comments += 1;
-    else if (field === "data") this.#data.push(value);
+    if (field === "data") this.#data.push(value);
     else if (field === "event") this.#event = value;
     else if (field === "id" && !value.includes("\0")) this.#id = value;
     else if (field === "retry" && /^\d+$/.test(value)) this.retryMs = Number(value);
