@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -73,6 +75,18 @@ def test_everybody_else_gets_json(accept: str | None) -> None:
 def test_nothing_that_a_header_may_hold_is_an_error(accept: str) -> None:
     assert wants_stream(accept) in {True, False}
     assert not wants_stream(accept.replace("event", "evenl"))
+
+
+@pytest.mark.parametrize("piece", ['"\\', '"', '"a', "\\", 'a;b="\\"', ",", ";q=", "text/event-stream;q=0.1,"])
+def test_a_long_header_takes_no_long_time(piece: str) -> None:
+    began = time.process_time()
+    wants_stream(piece * (64_000 // len(piece)))
+    assert time.process_time() - began < 1
+
+
+def test_a_quoted_text_that_is_never_closed_goes_to_the_end() -> None:
+    assert not wants_stream('application/json; x="a, text/event-stream')
+    assert wants_stream('text/event-stream; x="a, application/json')
 
 
 @given(st.permutations(["application/json;q=0.4", "text/event-stream;q=0.6", "*/*;q=0.5", "text/*;q=1"]))
