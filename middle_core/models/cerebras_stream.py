@@ -85,7 +85,7 @@ def _frame(data: bytes, answer: Answer) -> Json:
         if error := frame.get("error"):
             raise StreamedError(int(frame.get("status_code") or 500), error if isinstance(error, dict) else {})
         answer.begun = shows(frame) or answer.begun
-    except (ValueError, AttributeError, TypeError) as broken:
+    except (ValueError, AttributeError, TypeError, LookupError) as broken:
         raise StreamFault("The stream holds something that is not a chat completion chunk.") from broken
     return frame
 

@@ -243,11 +243,12 @@ class FrameReader:
     limit: int = 8 * 1024 * 1024
     _rest: bytes = b""
     _data: list[bytes] = field(default_factory=list)
+    _size: int = 0
 
     def feed(self, piece: bytes) -> Iterator[bytes]:
         """The events that `piece` completes."""
         buffer = self._rest + piece
-        if len(buffer) > self.limit:
+        if self._size + len(buffer) > self.limit:
             raise ValueError("An event of the model's stream is too large.")
         lines = buffer.splitlines(keepends=True)
         # A piece may end inside a line, or between the CR and the LF of one line end.
@@ -255,19 +256,29 @@ class FrameReader:
         for line in lines:
             if (text := line.rstrip(b"\r\n")).startswith(b"data:"):
                 self._data.append(text[5:].removeprefix(b" "))
+                self._size += len(line)
             elif not text and self._data:
                 yield b"\n".join(self._data)
                 self._data.clear()
+                self._size = 0
 
 
 def shows(frame: Mapping[str, Any] | None) -> bool:
-    """Whether a person would see something of it. None is the end marker. Raises TypeError or AttributeError where it is no chunk."""
+    """Whether a person would see something of it. None is the end marker.
+
+    Raises TypeError, AttributeError or LookupError where it is no chunk: what passes here, `Answer.chunks` takes.
+    """
     delta = _delta(frame) if frame else {}
     text, thought, calls = delta.get("content") or "", delta.get("reasoning") or "", delta.get("tool_calls") or []
-    arguments = [(call.get("function") or {}).get("arguments") or "" for call in calls]
-    if not all(isinstance(one, str) for one in (text, thought, *arguments)):
-        raise TypeError("A delta is text.")
+    if not (isinstance(text, str) and isinstance(thought, str) and all(map(_is_call, calls))):
+        raise TypeError("A delta is text, and calls.")
     return bool(text or thought or calls)
+
+
+def _is_call(call: Mapping[str, Any]) -> bool:
+    function = call.get("function") or {}
+    texts = (call.get("id"), function.get("name"), function.get("arguments"))
+    return isinstance(call.get("index"), int | None) and all(isinstance(one, str | None) for one in texts)
 
 
 def _choice(frame: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -292,7 +303,7 @@ class Answer:
     begun: bool = False
     finish_reason: str | None = None
     _frame: Mapping[str, Any] = field(default_factory=dict)
-    _usage: Mapping[str, Any] | None = None
+    _usage: object = None
     _times: Mapping[str, Any] | None = None
     _arguments: dict[int, list[str]] = field(default_factory=dict)
     _ids: dict[int, str] = field(default_factory=dict)
@@ -363,13 +374,19 @@ def _is_object(text: str) -> bool:
         return False
 
 
-def _usage(usage: Mapping[str, Any] | None) -> UsageMetadata | None:
-    if not usage:
+def _usage(usage: object) -> UsageMetadata | None:
+    """What of it is counts: an answer that is there is not lost because its bill cannot be read."""
+    if not (isinstance(usage, Mapping) and usage):
         return None
-    sent, got = usage.get("prompt_tokens") or 0, usage.get("completion_tokens") or 0
-    metadata = UsageMetadata(input_tokens=sent, output_tokens=got, total_tokens=usage.get("total_tokens") or sent + got)
-    if (cached := (usage.get("prompt_tokens_details") or {}).get("cached_tokens")) is not None:
+    sent, got = _tokens(usage, "prompt_tokens") or 0, _tokens(usage, "completion_tokens") or 0
+    metadata = UsageMetadata(input_tokens=sent, output_tokens=got, total_tokens=_tokens(usage, "total_tokens") or sent + got)
+    if (cached := _tokens(usage.get("prompt_tokens_details"), "cached_tokens")) is not None:
         metadata["input_token_details"] = {"cache_read": cached}
-    if (thought := (usage.get("completion_tokens_details") or {}).get("reasoning_tokens")) is not None:
+    if (thought := _tokens(usage.get("completion_tokens_details"), "reasoning_tokens")) is not None:
         metadata["output_token_details"] = {"reasoning": thought}
     return metadata
+
+
+def _tokens(counts: object, name: str) -> int | None:
+    found = counts.get(name) if isinstance(counts, Mapping) else None
+    return found if isinstance(found, int) else None

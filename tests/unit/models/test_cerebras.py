@@ -489,6 +489,8 @@ async def fails_after(model: BaseChatModel, error: type[Exception]) -> str:
         (Reply("a b c", raw_after=(3, b"data: []\n\n")), ModelStreamCut),
         (Reply("a b c", raw_after=(3, b'data: {"choices": [{"delta": "x"}]}\n\n')), ModelStreamCut),
         (Reply("a b c", raw_after=(3, b'data: {"choices": [{"delta": {"content": "\xff"}}]}\n\n')), ModelStreamCut),
+        (Reply("a b c", raw_after=(3, b'data: {"choices": {"0": 1}}\n\n')), ModelStreamCut),
+        (Reply("a b c", raw_after=(3, b'data: {"choices": [{"delta": {"tool_calls": [{"index": [0]}]}}]}\n\n')), ModelStreamCut),
         (Reply("a b c", raw_after=(3, b'data: {"error": "plain words"}\n\n')), ModelUnavailable),
         (Reply("a b c", error_after=3), ModelUnavailable),
         (Reply("a b c", error_after=3, error_status=429, error=ERRORS[429]), ModelRateLimited),

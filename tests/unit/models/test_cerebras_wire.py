@@ -238,12 +238,38 @@ def test_a_frame_has_a_limit():
         list(reader.feed(b"x" * 50))
 
 
+def test_an_event_of_many_lines_has_the_same_limit():
+    reader = FrameReader(limit=100)
+    for _ in range(3):
+        assert list(reader.feed(b"data: " + b"x" * 20 + b"\n")) == []
+    assert list(reader.feed(b"\n")) == [b"\n".join([b"x" * 20] * 3)]
+    with pytest.raises(ValueError, match="too large"):
+        for _ in range(10):
+            list(reader.feed(b"data: " + b"x" * 20 + b"\n"))
+
+
 def test_usage_that_comes_twice_counts_once():
     answer = Answer(model="m")
     usage = {"prompt_tokens": 3, "completion_tokens": 4}
     assert list(answer.chunks([{"choices": [{"delta": {}, "finish_reason": "stop"}], "usage": usage}])) == []
     assert list(answer.chunks([{"choices": [], "usage": usage}])) == []
     assert answer.last().usage_metadata == {"input_tokens": 3, "output_tokens": 4, "total_tokens": 7}
+
+
+@pytest.mark.parametrize(
+    ("usage", "counts"),
+    [
+        ("lots", None),
+        ([1], None),
+        ({"prompt_tokens": "5", "completion_tokens": 1.5}, (0, 0, 0)),
+        ({"prompt_tokens": 5, "completion_tokens": 1, "prompt_tokens_details": [1], "completion_tokens_details": "x"}, (5, 1, 6)),
+    ],
+)
+def test_usage_that_cannot_be_read_costs_no_answer(usage: Any, counts: tuple[int, int, int] | None):
+    answer = Answer(model="m")
+    list(answer.chunks([{"choices": [{"delta": {"content": "x"}, "finish_reason": "stop"}], "usage": usage}]))
+    found = answer.last().usage_metadata
+    assert (found and (found["input_tokens"], found["output_tokens"], found["total_tokens"])) == counts
 
 
 def test_an_answer_without_a_reason_to_end_did_not_end():
@@ -302,6 +328,12 @@ def test_text_joins_text_and_nothing_else():
         {"tool_calls": 1},
         {"tool_calls": ["x"]},
         {"tool_calls": [{"function": {"arguments": {"a": 1}}}]},
+        {"tool_calls": [{"function": {"arguments": {}}}]},
+        {"tool_calls": [{"function": {"name": 5, "arguments": "{}"}}]},
+        {"tool_calls": [{"id": 7, "function": {"name": "f", "arguments": "{}"}}]},
+        {"tool_calls": [{"index": [0], "function": {"arguments": "{}"}}]},
+        {"tool_calls": [{"index": 1.5, "function": {"arguments": "{}"}}]},
+        {"tool_calls": [{"index": "0", "function": {"arguments": "{}"}}]},
     ],
 )
 def test_what_is_no_chunk_is_a_fault(delta: Any):
