@@ -2,7 +2,7 @@
 
 A node is skipped when the turn could have come to it, did not, and cannot any more. A turn that began at the graph's start
 could have come to every node; one that went on after an answer only to what lies behind the nodes that it visited. A turn that
-is paused can still come to what lies behind the nodes that wait.
+is paused can still come to what lies behind the nodes that wait, and to what no edge leads to.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ def skipped(topology: Mapping[str, Any], *, visited: Collection[str], waiting: I
     for edge in topology["edges"]:
         following.setdefault(str(edge["source"]), set()).add(str(edge["target"]))
     could = set(ids) if fresh else _behind(visited, following)
+    waiting = list(waiting)
     can_still = _behind(waiting, following)
+    if waiting:  # a node that no edge leads to is jumped to (`Command(goto=...)`), and nobody knows from where
+        can_still |= set(ids) - _behind(ENDS, following)
     return [one for one in ids if one.rpartition(":")[2] not in ENDS and one in could and one not in visited and one not in can_still]
 
 

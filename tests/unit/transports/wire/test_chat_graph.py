@@ -31,6 +31,7 @@ LOOSE = drawing("^>start", "start>$", "island>$")
         (NESTED, ["outer", "outer:one", "last"], [], False, ["outer:two"]),
         (LOOSE, ["start"], [], True, ["island"]),
         (LOOSE, ["start"], [], False, []),
+        (LOOSE, ["start"], ["start"], True, []),  # the answer may jump there
     ],
 )
 def test_a_node_is_skipped_if_it_could_have_been_come_to_and_cannot_any_more(
