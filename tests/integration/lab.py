@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from middle_core.agents.registry import AgentDeps
+from middle_core.events import Event
 from tests.e2e.parts import BUILD, Part, inherited, next_start
 from tests.fakes.graphs import Graph, chat
 from tests.fakes.models import ScriptedModel, finish
@@ -33,6 +34,8 @@ from tests.integration.report import FIGURE
 
 CUT = (httpx.RemoteProtocolError, httpx.ReadError)
 """How a stream looks to its client that a hop has cut."""
+
+ENDS = {"RUN_FINISHED", "RUN_ERROR", "turn_completed"}
 
 
 def build(deps: AgentDeps) -> Graph:
@@ -83,6 +86,42 @@ def paced(words: list[str], over_s: float) -> tuple[ScriptedModel, Callable[[], 
             await asyncio.sleep(over_s / len(gates))
 
     return model, speak
+
+
+@dataclass
+class Followed:
+    """What a client got that attached again and again. torn: cuts within a frame."""
+
+    events: list[Event] = field(default_factory=list)
+    cuts: int = 0
+    torn: int = 0
+
+
+async def follow_through(server: Stack, path: str, cursor: str | None, *, patient: Stack | None = None) -> Followed:
+    """Attach at the last id, again and again, until the end of the run or turn.
+
+    patient: the same server, asked after a connection that came to no whole event; on a busy machine that could go on for ever.
+    """
+    got = Followed()
+    front = server
+    while not (got.events and got.events[-1]["type"] in ENDS):
+        headers = server.headers(**({"last-event-id": cursor} if cursor else {}))
+        progress = len(got.events)
+        async with front.http.stream("GET", front.url + path, headers=headers) as response:
+            if response.status_code == 504:  # cut before the headers
+                got.cuts += 1
+            else:
+                assert response.status_code == 200, response.status_code
+                reader = Reader(response)
+                try:
+                    await reader.rest()
+                except CUT:
+                    got.cuts += 1
+                    got.torn += reader.parser.pending
+                got.events += reader.events
+                cursor = reader.last_id or cursor
+        front = server if patient is None or len(got.events) > progress else patient
+    return got
 
 
 # --- the probe -------------------------------------------------------------------------------------------------------

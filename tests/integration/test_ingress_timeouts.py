@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from middle_core.events import Event
 from tests.fakes.graphs import chat
 from tests.fakes.models import ScriptedModel, finish
 from tests.fakes.relay import Relay
-from tests.fakes.stack import Stack, run_input, stack, user
+from tests.fakes.stack import run_input, stack, user
 from tests.fakes.until import until
 from tests.integration.hops import envoy
-from tests.integration.lab import CUT, Figures, Stopwatch, paced, port_of, via
+from tests.integration.lab import CUT, Figures, Stopwatch, follow_through, paced, port_of, via
 from tests.integration.trickle import Trickle
 
 IDLE_S = 1.0
@@ -83,23 +82,6 @@ async def test_the_first_byte_does_not_wait_for_the_model(tmp_path: Path) -> Non
     assert reader.text == "late"
 
 
-async def follow_through(server: Stack, run_id: str, cursor: str | None) -> tuple[list[Event], int, int]:
-    """A client of the raw door: it attaches again at its last id until the run's end. Events, cuts, and cuts within a frame."""
-    events: list[Event] = []
-    cuts = torn = 0
-    while True:
-        async with server.follow(run_id, cursor) as reader:
-            try:
-                await reader.rest()
-            except CUT:
-                cuts += 1
-                torn += reader.parser.pending
-            events += reader.events
-            cursor = reader.last_id or cursor
-            if events and events[-1]["type"] in {"RUN_FINISHED", "RUN_ERROR"}:
-                return events, cuts, torn
-
-
 async def test_a_total_timeout_is_healed_by_the_last_id(tmp_path: Path, figures: Figures) -> None:
     """Heartbeats do not help against it: a run four times as long is followed to its end, live."""
     words = [f"w{number} " for number in range(160)]
@@ -115,15 +97,16 @@ async def test_a_total_timeout_is_healed_by_the_last_id(tmp_path: Path, figures:
             group.create_task(speak())
             with pytest.raises(CUT):
                 await first.rest()
-        rest, cuts, _ = await follow_through(via(server, ingress), first.run_id, first.last_id)
+        rest = await follow_through(via(server, ingress), f"/copilotkit/runs/{first.run_id}/events", first.last_id)
         lasted = lasts.seconds
         async with server.follow(first.run_id) as whole:
             await whole.rest()
-    assert cuts >= 2
-    assert first.events + rest == whole.events
+    assert rest.cuts >= 2
+    assert first.events + rest.events == whole.events
     assert whole.text == "".join(words)
     figures.fact(
-        f"run of {lasted:.1f} s, total timeout {total_s:g} s, raw door", f"{cuts + 1} cuts; every event once and in order by Last-Event-ID"
+        f"run of {lasted:.1f} s, total timeout {total_s:g} s, raw door",
+        f"{rest.cuts + 1} cuts; every event once and in order by Last-Event-ID",
     )
 
 
@@ -136,18 +119,22 @@ async def test_cuts_at_any_byte_lose_and_double_nothing(tmp_path: Path, figures:
         stack(tmp_path, agents={"default": lambda: chat(model)}) as server,
         Trickle(port_of(server), seed=8) as line,
         envoy(tmp_path, line.port, total_s=total_s) as ingress,
+        envoy(tmp_path, line.port, total_s=2, name="patient") as patient,
         server.say("go") as whole,
         asyncio.TaskGroup() as group,
     ):
         group.create_task(speak())
-        followers = [group.create_task(follow_through(via(server, ingress), whole.run_id, None)) for _ in range(clients)]
+        path = f"/copilotkit/runs/{whole.run_id}/events"
+        following = [
+            group.create_task(follow_through(via(server, ingress), path, None, patient=via(server, patient))) for _ in range(clients)
+        ]
         await whole.rest()
     assert whole.text == "".join(words)
-    cuts = sum(follower.result()[1] for follower in followers)
-    torn = sum(follower.result()[2] for follower in followers)
-    for follower in followers:
-        assert follower.result()[0] == whole.events
-    assert cuts > 100
+    followed = [task.result() for task in following]
+    for each in followed:
+        assert each.events == whole.events
+    cuts, torn = sum(each.cuts for each in followed), sum(each.torn for each in followed)
+    assert cuts > 50
     assert torn > cuts / 2, "most cuts have to fall within a frame, or this proves little"
     figures.fact(
         f"{clients} readers on a slow line, total timeout {total_s * 1000:.0f} ms",

@@ -106,7 +106,7 @@ async def test_the_browser_sees_nothing_of_total_timeouts_behind_next(web: Web, 
     async with (
         stack(tmp_path, agents={"default": lambda: chat(model)}, heartbeat_s=0.1) as server,
         Trickle(port_of(server), seed=7) as line,
-        envoy(tmp_path, line.port, total_s=0.2) as ingress,
+        envoy(tmp_path, line.port, total_s=0.25) as ingress,
         asyncio.TaskGroup() as group,
     ):
         web.core.target = ingress.port
@@ -118,13 +118,13 @@ async def test_the_browser_sees_nothing_of_total_timeouts_behind_next(web: Web, 
         run_id = (await server.get("/threads/t1")).json()["lastRun"]["runId"]
         async with server.follow(run_id) as log:
             await log.rest()
-    assert cuts >= 8
+    assert cuts >= 6
     assert reader.events == log.events
     assert reader.text == "".join(words)
     [verdict] = await verify_streams([bytes(reader.raw)])
     assert verdict.ok, verdict
     figures.fact(
-        "one answer through Next, on a slow line, total timeout 200 ms behind it", f"{cuts} cuts; the browser's stream sees none of them"
+        "one answer through Next, on a slow line, total timeout 250 ms behind it", f"{cuts} cuts; the browser's stream sees none of them"
     )
 
 

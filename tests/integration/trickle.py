@@ -11,7 +11,7 @@ from typing import Self
 class Trickle:
     """Relays to `target` while its context is open. pieces: bytes at once, at most; pause_s: between two."""
 
-    def __init__(self, target: int, *, seed: int, pieces: int = 90, pause_s: float = 0.001) -> None:
+    def __init__(self, target: int, *, seed: int, pieces: int = 200, pause_s: float = 0.003) -> None:
         self._target = target
         self._dice = random.Random(seed)
         self._pieces = pieces
