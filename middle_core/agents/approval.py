@@ -58,6 +58,7 @@ CHANGED = "This is not what was approved. Nothing was done."
 LEFT = "It was begun and cut off, so whether it took effect is unknown. The user chose not to try it again."
 UNKNOWN = "Whether this took effect is unknown: the answer never came. Say so, and look at how things stand before anything like it is tried again."
 TOO_LARGE = "The arguments are too large to be shown to the person who would have to approve them. Nothing was done."
+LEFT_ALONE = "It was begun and cut off, so whether it took effect is unknown. It was not tried again."
 CUT_OFF = "This was approved and begun, and cut off. Whether it took effect is not known. You can try it again, or leave it."
 
 
@@ -143,7 +144,7 @@ class _Action:
             return settled
         if asked.stale and asked.status != "indeterminate":
             await approvals.drop(asked, text=EXPIRED)
-            return _told(EXPIRED)
+            return _told(EXPIRED if asked.root_id == asked.interrupt_id else LEFT_ALONE)
         if asked.status in {"approved", "edited"} or (asked.status == "indeterminate" and self.idempotent and not asked.stale):
             return await self._carry_out(approvals, asked, call, given, lambda changes: self.function(*args, **{**kwargs, **changes}))
         card = {**asked.question[MARK]["card"], "state": "unknown", "problem": CUT_OFF, "confirm": "Try again", "cancel": "Leave it"}
@@ -298,9 +299,12 @@ class _Action:
 
 def _settled(asked: Approval) -> ToolMessage | str | None:
     """The result of a call that is not to be run (again); None where it is still to be decided what is run."""
+    again = asked.root_id != asked.interrupt_id
     match asked.status:
         case "rejected":
-            return LEFT if asked.root_id != asked.interrupt_id else _with_comment(asked)
+            return LEFT if again else _with_comment(asked)
+        case "withdrawn" | "expired" if again:
+            return _told(LEFT_ALONE)
         case "withdrawn":
             return _told(asked.outcome_text or WITHDRAWN)
         case "expired":

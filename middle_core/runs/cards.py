@@ -6,7 +6,7 @@ stands in no checkpoint: it is woven into what a client sees. Pure. `docs/hitl.m
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final
@@ -34,6 +34,9 @@ WORDS: Final[Mapping[InterruptStatus, str]] = {
     S.INDETERMINATE: "This was approved and begun. Whether it took effect is unknown.",
 }
 """For people, of each state."""
+
+LEFT: Final = "It was begun and cut off, and not tried again. Whether it took effect is unknown."
+"""Of an action that was begun before: what becomes of the question whether to try again says nothing of the first try."""
 
 SAID_YES: Final = frozenset({S.APPROVED, S.EDITED, S.EXECUTING, S.EXECUTED, S.INDETERMINATE})
 
@@ -124,7 +127,7 @@ def answer_id(row: Interrupt) -> str:
 
 def resolved(row: Interrupt) -> Event:
     """CUSTOM `middle_core.interrupt_resolved`: where the row stands now."""
-    text = str((row.outcome or {}).get("text") or WORDS[row.status])
+    text = _text(row)
     value = {"interruptId": row.interrupt_id, "toolCallId": row.tool_call_id, "status": row.status.value, "message": text}
     times = {"askedAt": row.created_at, "answeredAt": row.answered_at, "answerRunId": row.answer_run_id}
     return custom(Custom.INTERRUPT_RESOLVED, **value, **times, **_edits(row))
@@ -137,10 +140,28 @@ def verdict(row: Interrupt) -> dict[str, Any]:
         "approved": row.status in SAID_YES,
         "status": row.status.value,
         "answeredAt": row.answered_at,
-        "ok": outcome.get("ok"),
-        "message": str(outcome.get("text") or WORDS[row.status]),
+        "ok": None if _left(row) else outcome.get("ok"),
+        "message": _text(row),
         **_edits(row),
     }
+
+
+def _left(row: Interrupt) -> bool:
+    """Whether it asked to try again what had been begun, and that was not done."""
+    return row.root_id not in {"", row.interrupt_id} and row.status in {S.REJECTED, S.WITHDRAWN, S.EXPIRED}
+
+
+def left_results(rows: Iterable[Interrupt], open_ids: Container[str]) -> tuple[Event, ...]:
+    """What the model is told of such calls that the graph still waits at, as tool messages: not that they were not carried out."""
+    return tuple(
+        {"id": f"{row.call_key}-result", "role": "tool", "toolCallId": row.tool_call_id, "content": LEFT}
+        for row in rows
+        if _left(row) and row.interrupt_id in open_ids
+    )
+
+
+def _text(row: Interrupt) -> str:
+    return LEFT if _left(row) else str((row.outcome or {}).get("text") or WORDS[row.status])
 
 
 def _edits(row: Interrupt) -> dict[str, Any]:

@@ -124,6 +124,7 @@ class Desk:
             for row in await self._passed_over(rows.values()):
                 rows[row.interrupt_id] = row
                 events += self._tell(row)
+            turn = replace(turn, results=(*turn.results, *cards.left_results(rows.values(), open_ids)))
         meant = {one.interrupt_id for one in resume}
         for row in to_go_on(rows.values(), open_ids):
             self._touched.setdefault(row.interrupt_id, row.status)

@@ -89,6 +89,11 @@ async def test_where_no_key_is_honoured_the_person_chooses(fault: str, again: bo
             done = await person.answer({card["interruptId"]: {"approved": again}})
             assert done.text == (f"erased thing{number}" if again else done.text)
             assert again or "unknown" in done.text
+            if not again:
+                assert resolved(done)[-1][1] == "rejected"
+                told = [event["value"] for event in done.events if event.get("name") == "middle_core.interrupt_resolved"][-1]
+                assert "Nothing was done" not in told["message"]
+                assert "Whether it took effect is unknown" in told["message"]
     assert sorted(lines(file)) == sorted(f"thing{number}" for number in range(count))
 
 
@@ -108,3 +113,27 @@ async def test_a_new_message_after_the_crash_finds_the_action_done_first(tmp_pat
                 "and?",
             ]
     assert len(lines(file)) == 2
+
+
+@pytest.mark.parametrize("then", ["message", "stop"])
+async def test_what_may_have_happened_is_never_called_undone(then: str, tmp_path: Path) -> None:
+    """It was begun and cut off, and the person goes on with something else instead of choosing."""
+    file, port = tmp_path / "done", free_port()
+    env = {"HITL_FILE": str(file)}
+    async with serve(tmp_path, port=port, agents=AGENT, env={**env, "HITL_FAULT": "done"}) as server:
+        people = await ask(server, "erase", 2)
+        await approve_and_die(people, server, file.with_suffix(".arrived"))
+    async with serve(tmp_path, port=port, agents=AGENT, env=env) as server:
+        for number, person in enumerate(people):
+            person.server = server
+            assert [card["state"] for card in cards(await person.open())] == ["unknown"]
+            if then == "message":
+                assert (await person.say("and?")).text == "and?"
+            else:
+                assert await server.stop(thread=person.thread)
+            assert cards(await person.open()) == []
+            [result] = [one for one in person.history if one.get("toolCallId") == f"1-thing{number}"]
+            for told in (result["content"], result["metadata"]["middleCore"]["message"]):
+                assert "Whether it took effect is unknown" in told
+            assert result["metadata"]["middleCore"]["ok"] is None
+    assert sorted(lines(file)) == ["thing0", "thing1"]

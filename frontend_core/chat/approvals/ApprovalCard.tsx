@@ -181,7 +181,7 @@ function ModelsWords({ card }: { readonly card: Card }) {
               <bdi>{asText(name).replaceAll("_", " ")}</bdi>
             </dt>
             <dd>
-              <bdi>{asText(value)}</bdi>
+              <bdi>{Array.isArray(value) && value.every((one) => typeof one === "string") ? value.map(asText).join("\n") : asText(value)}</bdi>
             </dd>
           </div>
         ))}

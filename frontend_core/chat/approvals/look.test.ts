@@ -27,6 +27,15 @@ describe("lookOf", () => {
     });
   });
 
+  it("never says of what was begun before that nothing was done", () => {
+    const again: Card = { ...card(5), state: "unknown" };
+    for (const status of ["rejected", "withdrawn", "expired"] as const) {
+      expect(lookOf({ card: again, verdict: verdict(status), sent: false, now: 0 })).toBe("indeterminate");
+    }
+    expect(lookOf({ card: again, verdict: undefined, sent: false, now: 9 })).toBe("indeterminate");
+    expect(lookOf({ card: again, verdict: verdict("executed"), sent: false, now: 0 })).toBe("executed");
+  });
+
   it("tells what was refused from what was done", () => {
     expect(lookOf({ card: card(null), verdict: verdict("executed", false), sent: false, now: 0 })).toBe("failed");
   });

@@ -12,7 +12,14 @@ export interface Known {
   readonly now: number;
 }
 
-export function lookOf({ card, verdict, sent, now }: Known): Look {
+export function lookOf(known: Known): Look {
+  const look = plainLookOf(known);
+  // Whether to try again was asked; what comes of that says nothing of the first try.
+  const undone = look === "rejected" || look === "withdrawn" || look === "expired";
+  return undone && known.card.state === "unknown" ? "indeterminate" : look;
+}
+
+function plainLookOf({ card, verdict, sent, now }: Known): Look {
   switch (verdict?.status) {
     case "approved":
     case "edited":
