@@ -14,7 +14,7 @@ from typing import Any, Final
 import uvicorn
 from fastapi import FastAPI
 from starlette.types import Message, Receive, Scope, Send
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 logger = logging.getLogger(__name__)
 
@@ -23,6 +23,10 @@ CLOSING_S: Final = 1
 """Seconds between the end of the drain and the end of the last connection: who still reads then has had the whole drain."""
 STALLED_S: Final = 60.0
 """Seconds in which a client takes not one byte of what waits for it, after which its connection is cut. Its run goes on without it."""
+HEAD_BYTES: Final = 65_536
+"""Of a request's head, beyond the first piece of it that the socket gave."""
+AT_ONCE: Final = 8
+"""Requests on one connection, sent before the first of them is answered."""
 
 
 class PatientProtocol(HttpToolsProtocol):
@@ -30,11 +34,54 @@ class PatientProtocol(HttpToolsProtocol):
 
     uvicorn waits for ever, and so does every buffer on the way: behind a proxy that acknowledges for a browser that is gone, such
     followers pile up (nesquena/hermes-webui#7139). ASGI has no word for it, so it is done where the socket is.
+
+    Two more things that uvicorn leaves open: a head that never ends is refused before it fills the memory, and who sends a second
+    request while the first is being answered, and leaves, has left both.
     """
 
     stalled_s = STALLED_S
     _watch: asyncio.TimerHandle | None = None
     _waiting = 0
+    _unused = 0
+    _answering: tuple[RequestResponseCycle, ...] = ()
+
+    def data_received(self, data: bytes) -> None:
+        """A piece of a request, or of several."""
+        self._unused += len(data)
+        super().data_received(data)
+        if self._unused <= HEAD_BYTES or self.transport.is_closing():
+            return
+        if all(one.response_complete for one in self._answering):
+            self.send_400_response("The head of the request is too long.")
+        else:  # what follows a body: this would be words in the middle of an answer
+            self.transport.close()
+
+    def on_message_begin(self) -> None:
+        """See `httptools`. What stood before it in this piece was used."""
+        self._unused = 0
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        """See `httptools`."""
+        self._unused = 0
+        before = self.cycle
+        super().on_headers_complete()
+        if self.cycle is not before:
+            self._answering = (*(one for one in self._answering if not one.response_complete), self.cycle)
+        if len(self._answering) > AT_ONCE:
+            self.transport.close()
+        elif len(self._answering) > 1:
+            self.flow.resume_reading()  # uvicorn reads no further now, and would not see the client leave
+
+    def on_body(self, body: bytes) -> None:
+        """See `httptools`."""
+        self._unused = 0
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """See `httptools`."""
+        self._unused = 0
+        super().on_message_complete()
 
     def pause_writing(self) -> None:
         """The transport's buffer is full."""
@@ -50,6 +97,10 @@ class PatientProtocol(HttpToolsProtocol):
         """See `asyncio.Protocol`."""
         self._look_no_more()
         super().connection_lost(exc)
+        for one in self._answering:  # uvicorn tells the newest alone
+            if not one.response_complete:
+                one.disconnected = True
+                one.message_event.set()
 
     def _look_later(self) -> None:
         self._look_no_more()
