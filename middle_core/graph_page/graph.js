@@ -942,6 +942,7 @@ class Drawing {
   #shapes = new Map();
   /** @type {Map<string, Element>} */
   #lines = new Map();
+  #size = { width: 1, height: 1 };
   #description = draw("desc", { id: "drawing-description" });
 
   /** @param {HTMLElement} canvas */
@@ -967,9 +968,13 @@ class Drawing {
     setText(this.#description, `${told.join("; ")}.`);
   }
 
-  /** The place for it has another width now. */
-  resized() {
-    this.#nodes = undefined;
+  /** As wide as its place, but never so small that it cannot be read. */
+  fit() {
+    const svg = this.canvas.querySelector("svg[role]");
+    if (svg === null) return;
+    const scale = Math.max(LEAST_SCALE, Math.min(1, this.canvas.clientWidth / this.#size.width));
+    svg.setAttribute("width", String(round(this.#size.width * scale)));
+    svg.setAttribute("height", String(round(this.#size.height * scale)));
   }
 
   /** Back to where nothing is drawn. @param {string} title @param {string} words */
@@ -995,12 +1000,12 @@ class Drawing {
     [this.#nodes, this.#edges] = [turn.nodes, turn.edges];
     const layout = layoutOf(turn.nodes, turn.edges);
     const [width, height] = [layout.width + 48, layout.height + 48];
-    const scale = Math.max(LEAST_SCALE, Math.min(1, this.canvas.clientWidth / width));
+    this.#size = { width, height };
     this.#lines = new Map(layout.edges.map((edge) => [`${edge.source}\n${edge.target}`, line(edge)]));
     this.#shapes = new Map(layout.nodes.map((node) => [node.id, { group: shape(node), activity: "", width: node.width }]));
     const svg = draw(
       "svg",
-      { role: "img", "aria-labelledby": "drawing-title", "aria-describedby": "drawing-description", viewBox: `-24 -24 ${width} ${height}`, width: round(width * scale), height: round(height * scale) },
+      { role: "img", "aria-labelledby": "drawing-title", "aria-describedby": "drawing-description", viewBox: `-24 -24 ${width} ${height}` },
       draw("title", { id: "drawing-title" }, "The agent as a graph, from left to right"),
       this.#description,
       draw("defs", {}, tip("tip", ""), tip("tip-on", "on"), fork()),
@@ -1009,6 +1014,8 @@ class Drawing {
       ...[...this.#shapes.values()].map(({ group }) => group),
     );
     this.canvas.replaceChildren(svg);
+    this.fit();
+    this.canvas.scrollTo({ left: 0, behavior: "instant" }); // A way to where the turn before ended may still be going on.
   }
 
   /**
@@ -1238,10 +1245,7 @@ class Page {
       void this.#enter(token, "");
     });
     at("sign-in").addEventListener("cancel", (event) => event.preventDefault()); // There is nothing to do here without a token.
-    addEventListener("resize", () => {
-      this.#drawing.resized();
-      this.#schedule();
-    });
+    addEventListener("resize", () => this.#drawing.fit());
     for (const pane of [at("scroll"), at("listed")]) {
       pane.addEventListener("scroll", () => (pane.dataset.away = String(pane.scrollHeight - pane.scrollTop - pane.clientHeight > 40)));
     }
@@ -1526,7 +1530,7 @@ class Page {
     for (const { id, node, outcome, latencyMs } of after.tasks) {
       if (known.get(id) === outcome) continue;
       this.#speak(`${fullName(node)} ${WORDS[outcome]}${latencyMs === undefined || outcome === "skipped" ? "" : `, ${duration(latencyMs)}`}.`);
-      if (outcome === "running") requestAnimationFrame(() => this.#drawing.reveal(node));
+      if (!["ok", "skipped"].includes(outcome)) requestAnimationFrame(() => this.#drawing.reveal(node));
     }
   }
 

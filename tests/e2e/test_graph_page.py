@@ -376,6 +376,9 @@ async def test_on_a_phone_it_fits_and_shows_the_node_at_work(new_tab: NewTab, si
     assert background == {"light": "rgb(251, 250, 248)", "dark": "rgb(21, 22, 23)"}[scheme]
     site.pipeline.let_go()
     await tab.outcome("Completed")
+    await tab.say(BREAK)
+    await tab.outcome("Failed")
+    await expect(tab.node("plan").locator(".box")).to_be_in_viewport(ratio=0.9)
 
 
 async def test_reduced_motion_is_honoured(new_tab: NewTab, site: GraphSite) -> None:
