@@ -60,7 +60,7 @@ fix: setup
 	$(PY) -m ruff format .
 	$(PY) -m ruff check --fix .
 
-bench: setup
+bench: setup frontend_core/.next/.done chromium
 	$(PY) -m benchmarks
 
 # Envoy as Container Apps' ingress, nginx and HAProxy in front of Next and middle-core; writes the table in infra/ingress-lab/README.md.

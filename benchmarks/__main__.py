@@ -9,11 +9,11 @@ import asyncio
 import platform
 import sys
 
-from benchmarks import cerebras, hop, stop, stream
+from benchmarks import cerebras, hop, smooth, stop, stream
 from benchmarks.figures import HEADER, Figure
 from tests.fakes.process import ROOT
 
-PARTS = {"stream": stream.run, "stop": stop.run, "hop": hop.run, "cerebras": cerebras.run}
+PARTS = {"stream": stream.run, "stop": stop.run, "hop": hop.run, "cerebras": cerebras.run, "smooth": smooth.run}
 BEGIN, END = "<!-- bench -->", "<!-- /bench -->"
 
 

@@ -104,7 +104,8 @@ async def answer(tab: Tab, site: Site) -> tuple[Seen, bool]:
     await tab.until_answer(lambda text: words[-1].strip() in text)
     await tab.until_idle()
     seen: Seen = await tab.page.evaluate("() => window.seen")
-    return seen, (await tab.answer()).split() == "".join(words).split()
+    # Without white space: the end of a paragraph is an element on the screen.
+    return seen, "".join((await tab.answer()).split()) == "".join("".join(words).split())
 
 
 async def idle_rate(tab: Tab) -> float:
