@@ -133,8 +133,9 @@ async def test_where_no_key_is_honoured_the_person_is_told_and_chooses(
     await tab.reload()
     await tab.ready()
     await expect(Cards(tab).all("pending")).to_have_count(0)
-    over = Cards(tab).all("executed" if again else "indeterminate")
-    await expect(over).to_have_count(1)
+    # By the card tool the first question stays above the second one, which is about the same action.
+    over = Cards(tab).all("executed" if again else "indeterminate").last
+    await expect(over).to_be_visible()
     if not again:
         await expect(over.get_by_test_id("approval-outcome")).to_have_text(re.compile("Whether it took effect is unknown"))
         await expect(over).not_to_contain_text("Nothing was done")
