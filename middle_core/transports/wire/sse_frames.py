@@ -133,12 +133,14 @@ class SseParser:
         elif name == b"event":
             self._event = value.decode(errors="replace")
         elif name == b"id" and b"\0" not in value:
-            self._id = self.last_event_id = value.decode(errors="replace")
+            self._id = value.decode(errors="replace")
         elif name == b"retry" and value.isdigit():
             self._retry = int(value)
         return None
 
     def _dispatch(self) -> Frame | None:
+        if self._id is not None:  # only now: with the id of a frame that was cut off, its reader would never get that frame
+            self.last_event_id = self._id
         frame = Frame(b"\n".join(self._data), self._id, self._event or "message", self._retry) if self._data else None
         self._reset()
         return frame

@@ -123,3 +123,11 @@ def test_heartbeats_and_frames_within_the_bound_go_on_for_ever() -> None:
     parser = SseParser(max_frame_bytes=100)
     assert len(parse((comment("beat") + encode_frame(b"x" * 60)) * 1000, parser)) == 1000
     assert parser.comments == 1000
+
+
+def test_a_frame_that_is_cut_off_moves_no_cursor() -> None:
+    parser = SseParser()
+    parser.feed(b"id: r:1\ndata: a\n\nid: r:2\ndata: b\n")
+    assert parser.last_event_id == "r:1"
+    parser.feed(b"\n")
+    assert parser.last_event_id == "r:2"
