@@ -25,6 +25,8 @@ STALLED_S: Final = 60.0
 """Seconds in which a client takes not one byte of what waits for it, after which its connection is cut. Its run goes on without it."""
 HEAD_BYTES: Final = 65_536
 """Of a request's head, beyond the first piece of it that the socket gave."""
+HEAD_S: Final = 60.0
+"""Seconds in which a request's head has to be there, from the connection or from its first byte on."""
 AT_ONCE: Final = 8
 """Requests on one connection, sent before the first of them is answered."""
 
@@ -35,15 +37,22 @@ class PatientProtocol(HttpToolsProtocol):
     uvicorn waits for ever, and so does every buffer on the way: behind a proxy that acknowledges for a browser that is gone, such
     followers pile up (nesquena/hermes-webui#7139). ASGI has no word for it, so it is done where the socket is.
 
-    Two more things that uvicorn leaves open: a head that never ends is refused before it fills the memory, and who sends a second
-    request while the first is being answered, and leaves, has left both.
+    Two more things that uvicorn leaves open: a head that never ends is refused before it fills the memory or holds its connection for
+    ever, and who sends a second request while the first is being answered, and leaves, has left both.
     """
 
     stalled_s = STALLED_S
+    head_s = HEAD_S
     _watch: asyncio.TimerHandle | None = None
+    _late: asyncio.TimerHandle | None = None
     _waiting = 0
     _unused = 0
     _answering: tuple[RequestResponseCycle, ...] = ()
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+        """See `asyncio.Protocol`."""
+        super().connection_made(transport)
+        self._late = self.loop.call_later(self.head_s, self._too_late)
 
     def data_received(self, data: bytes) -> None:
         """A piece of a request, or of several."""
@@ -59,11 +68,14 @@ class PatientProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """See `httptools`. What stood before it in this piece was used."""
         self._unused = 0
+        if self._late is None:
+            self._late = self.loop.call_later(self.head_s, self._too_late)
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
         """See `httptools`."""
         self._unused = 0
+        self._head_is_there()
         before = self.cycle
         super().on_headers_complete()
         if self.cycle is not before:
@@ -96,11 +108,22 @@ class PatientProtocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """See `asyncio.Protocol`."""
         self._look_no_more()
+        self._head_is_there()
         super().connection_lost(exc)
         for one in self._answering:  # uvicorn tells the newest alone
             if not one.response_complete:
                 one.disconnected = True
                 one.message_event.set()
+
+    def _head_is_there(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
+
+    def _too_late(self) -> None:
+        self._late = None
+        if all(one.response_complete for one in self._answering):
+            self.transport.close()
 
     def _look_later(self) -> None:
         self._look_no_more()

@@ -11,13 +11,19 @@ from typing import Any
 
 import pytest
 
-from middle_core.server import AT_ONCE, HEAD_BYTES
+from middle_core.server import AT_ONCE, HEAD_BYTES, PatientProtocol
 from tests.fakes.graphs import chat
 from tests.fakes.models import ScriptedModel, finish
 from tests.fakes.stack import Stack, stack
 from tests.fakes.until import until
 
 HEALTH = b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n"
+
+
+class Hasty(PatientProtocol):
+    """Waits for a head a fifth of a second instead of a minute."""
+
+    head_s = 0.2
 
 
 @asynccontextmanager
@@ -72,6 +78,29 @@ async def test_a_head_that_is_too_long_is_told_so(tmp_path: Path) -> None:
         assert answer.startswith(b"HTTP/1.1 400 ")
         assert answer.endswith(b"The head of the request is too long.")
         assert not writer.is_closing()
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET /healthz HTTP/1.1\r\nx: ", HEALTH + b"GET"], ids=["nothing", "half", "half of the second"])
+async def test_a_head_that_does_not_come_frees_its_connection(tmp_path: Path, sent: bytes) -> None:
+    async with (
+        stack(tmp_path, agents={"default": chat(ScriptedModel(turns=[]))}, protocol=Hasty) as server,
+        connected(server) as (reader, writer),
+    ):
+        writer.write(sent)
+        async with asyncio.timeout(10):
+            answers = await reader.read()
+        assert answers.count(b"200 OK") == sent.count(HEALTH)
+
+
+async def test_an_answer_may_take_longer_than_a_head(tmp_path: Path) -> None:
+    gate = asyncio.Event()
+    model = ScriptedModel(turns=[["half", gate, "whole", finish()]])
+    async with stack(tmp_path, agents={"default": chat(model)}, protocol=Hasty) as server:
+        async with server.say("hi") as reader:
+            await reader.until_text("half")
+            asyncio.get_running_loop().call_later(3 * Hasty.head_s, gate.set)
+            await reader.rest()
+        assert reader.text == "halfwhole"
 
 
 async def test_a_large_body_is_no_long_head(tmp_path: Path) -> None:
