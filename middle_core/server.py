@@ -22,7 +22,7 @@ LOOK_S: Final = 0.1
 CLOSING_S: Final = 1
 """Seconds between the end of the drain and the end of the last connection: who still reads then has had the whole drain."""
 STALLED_S: Final = 60.0
-"""Seconds in which a client takes not one byte of what waits for it, after which its connection is cut. Its run goes on without it."""
+"""Seconds in which a client takes not one byte of what waits for it, after which its connection is cut, as by any proxy: what becomes of its run is the door's rule."""
 HEAD_BYTES: Final = 65_536
 """Of a request's head, beyond the first piece of it that the socket gave."""
 HEAD_S: Final = 60.0
