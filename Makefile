@@ -5,6 +5,7 @@ PYTHON ?= python3
 UV_VERSION := 0.13.9
 PY := .venv/bin/python
 UV := .venv/bin/uv
+WORKERS := --numprocesses=2 --dist=loadscope --no-loadscope-reorder
 
 # What there is.
 help:
@@ -37,15 +38,16 @@ frontend_core/.next/.done: node_modules/.done $(PAGE_SOURCES)
 run: setup frontend_core/.next/.done
 	$(PY) -m middle_core dev
 
-# Everything: rules, types, unit, contracts, scenarios, the page in a real browser. The browser tests run one after the other.
+# Everything: rules, types, unit, contracts, scenarios, the page in a real browser. Two workers, a module at a time, in the order of the
+# folders: the slow ones come first. Each worker with browser tests has a site and a browser of its own.
 test: lint frontend_core/.next/.done chromium hops
 	npm run --silent test:unit
-	$(PY) -m pytest --numprocesses=2 --dist=loadscope -m "not e2e"
-	$(PY) -m pytest -m e2e
+	$(PY) -m pytest $(WORKERS) -m "not e2e"
+	$(PY) -m pytest $(WORKERS) -m e2e
 
 # The quick part, below a minute.
 test-fast: setup
-	$(PY) -m pytest --numprocesses=2 --dist=loadscope -m "not slow" tests/architecture tests/unit tests/contracts
+	$(PY) -m pytest $(WORKERS) -m "not slow" tests/architecture tests/unit tests/contracts
 
 lint: setup
 	$(PY) -m ruff format --check .
