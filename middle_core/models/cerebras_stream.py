@@ -74,7 +74,7 @@ async def _by_the_frame(pieces: AsyncIterator[bytes], frame_s: float, answer: An
 
 def _events(reader: FrameReader, piece: bytes) -> list[bytes]:
     try:
-        return list(reader.feed(piece))
+        return reader.feed(piece)
     except ValueError as broken:
         raise StreamFault("The stream is not made of events.") from broken
 

@@ -245,8 +245,12 @@ class FrameReader:
     _data: list[bytes] = field(default_factory=list)
     _size: int = 0
 
-    def feed(self, piece: bytes) -> Iterator[bytes]:
+    def feed(self, piece: bytes) -> list[bytes]:
         """The events that `piece` completes."""
+        whole = piece.startswith(b"data: ") and piece.endswith(b"\n\n") and piece.count(b"\n") == 2 and b"\r" not in piece
+        if whole and not (self._rest or self._data) and len(piece) <= self.limit:
+            return [piece[6:-2]]  # one event, as a provider sends nearly all of them
+        events = []
         buffer = self._rest + piece
         if self._size + len(buffer) > self.limit:
             raise ValueError("An event of the model's stream is too large.")
@@ -258,9 +262,10 @@ class FrameReader:
                 self._data.append(text[5:].removeprefix(b" "))
                 self._size += len(line)
             elif not text and self._data:
-                yield b"\n".join(self._data)
+                events.append(b"\n".join(self._data))
                 self._data.clear()
                 self._size = 0
+        return events
 
 
 def shows(frame: Mapping[str, Any] | None) -> bool:
@@ -269,7 +274,10 @@ def shows(frame: Mapping[str, Any] | None) -> bool:
     Raises TypeError, AttributeError or LookupError where it is no chunk: what passes here, `Answer.chunks` takes.
     """
     delta = _delta(frame) if frame else {}
-    text, thought, calls = delta.get("content") or "", delta.get("reasoning") or "", delta.get("tool_calls") or []
+    text, thought, calls = delta.get("content"), delta.get("reasoning"), delta.get("tool_calls")
+    if thought is None and calls is None and type(text) is str:  # nearly all of them
+        return text != ""
+    text, thought, calls = text or "", thought or "", calls or []
     if not (isinstance(text, str) and isinstance(thought, str) and all(map(_is_call, calls))):
         raise TypeError("A delta is text, and calls.")
     return bool(text or thought or calls)
@@ -281,14 +289,9 @@ def _is_call(call: Mapping[str, Any]) -> bool:
     return isinstance(call.get("index"), int | None) and all(isinstance(one, str | None) for one in texts)
 
 
-def _choice(frame: Mapping[str, Any]) -> Mapping[str, Any]:
-    choices = frame.get("choices")
-    choice: Mapping[str, Any] = choices[0] if choices else {}
-    return choice
-
-
 def _delta(frame: Mapping[str, Any]) -> Mapping[str, Any]:
-    delta: Mapping[str, Any] = _choice(frame).get("delta") or {}
+    choices = frame.get("choices")
+    delta: Mapping[str, Any] = (choices[0].get("delta") if choices else None) or {}
     return delta
 
 
@@ -328,7 +331,8 @@ class Answer:
         self._frame = frame
         self._usage = frame.get("usage") or self._usage
         self._times = frame.get("time_info") or self._times
-        self.finish_reason = _choice(frame).get("finish_reason") or self.finish_reason
+        choices = frame.get("choices")
+        self.finish_reason = (choices[0].get("finish_reason") if choices else None) or self.finish_reason
         return _delta(frame)
 
     def _chunk(self, delta: Mapping[str, Any]) -> AIMessageChunk:

@@ -26,7 +26,7 @@ from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_core.runnables import Runnable, RunnableBinding, RunnableParallel, RunnableSequence
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-FRAME_S = 0.016
+FRAME_S = 1 / 60
 """Seconds between batches: one frame of a 60 Hz screen."""
 LIMIT = 1024
 """Chunks that wait for their frame at most; the source is not read further until they are gone."""
