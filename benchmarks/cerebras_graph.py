@@ -27,7 +27,7 @@ def _builder(model: BaseChatModel) -> StateGraph[Any, Any, Any, Any]:
 
 
 def _model(**options: Any) -> ChatCerebras:
-    return ChatCerebras(api_key=SecretStr("csk-benchmark"), base_url=os.environ["BENCH_MODEL_URL"], **options)  # noqa: TID251 - a benchmark's own
+    return ChatCerebras(api_key=SecretStr("csk-benchmark"), base_url=os.environ["BENCH_MODEL_URL"], **options)  # noqa: TID251 - the benchmark's address
 
 
 def merged() -> StateGraph[Any, Any, Any, Any]:

@@ -157,8 +157,8 @@ def _typed(package: str, model: type[Any]) -> Shape:
             if type(rest).__name__ != "_RestField":
                 continue
             annotation = base.__annotations__.get(attribute, Any)
-            visibility = rest._visibility  # noqa: SLF001 - as above
-            shape.properties[rest._rest_name_input or attribute] = Property(  # noqa: SLF001 - as above
+            visibility = rest._visibility  # noqa: SLF001 - a typed field describes itself there only
+            shape.properties[rest._rest_name_input or attribute] = Property(  # noqa: SLF001 - its name on the wire
                 annotation,
                 read_only=visibility == ["read"],
                 required=type(None) not in typing.get_args(annotation) and visibility != ["read"],

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 
 from playwright.async_api import Locator, expect
 
 from tests.e2e.parts import Site
 from tests.e2e.tab import Tab
+from tests.fakes.until import until_asked
 
 
 @dataclass
@@ -45,11 +45,14 @@ async def add_source(site: Site, title: str) -> str:
     response = await site.http.post(f"{api}/ingest", json={"title": title, "text": f"{title} is here to be deleted."}, headers=headers)
     assert response.status_code == 202, response.text
     job = response.json()
-    async with asyncio.timeout(15):
-        while job["status"] != "done":
-            assert job["status"] != "failed", job
-            await asyncio.sleep(0.05)
-            job = (await site.http.get(f"{api}/jobs/{job['id']}", headers=headers)).json()
+
+    async def done() -> bool:
+        nonlocal job
+        job = (await site.http.get(f"{api}/jobs/{job['id']}", headers=headers)).json()
+        assert job["status"] != "failed", job
+        return bool(job["status"] == "done")
+
+    await until_asked(done, 15)
     return str(job["source_id"])
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -19,6 +18,7 @@ from tests.fakes.http_server import serving
 from tests.fakes.relay import Relay
 from tests.fakes.stack import Stack, stack
 from tests.fakes.tokens import AUDIENCE, ISSUER, SECRET, mint
+from tests.fakes.until import until_asked
 
 COPILOT = "middle_core.agents.knowledge_copilot.graph:build"
 
@@ -63,13 +63,13 @@ class GraphSite:
 
     async def until_idle(self, token: str) -> None:
         """Wait until none of the owner's threads runs."""
-        async with asyncio.timeout(10):
-            while True:
-                found = await self.server.get("/threads", token=token)
-                assert found.status_code == 200, found.text
-                if not any(thread["running"] for thread in found.json()["threads"]):
-                    return
-                await asyncio.sleep(0.02)
+
+        async def idle() -> bool:
+            found = await self.server.get("/threads", token=token)
+            assert found.status_code == 200, found.text
+            return not any(thread["running"] for thread in found.json()["threads"])
+
+        await until_asked(idle)
 
     def at_rest(self) -> None:
         """In good health, also after a test that failed half-way."""

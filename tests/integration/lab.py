@@ -75,6 +75,19 @@ def ms(seconds: Sequence[float]) -> str:
     return f"{statistics.median(seconds) * 1000:.1f} ms (longest {max(seconds) * 1000:.1f})"
 
 
+async def in_turn(reader: Reader, gates: Sequence[asyncio.Event]) -> list[float]:
+    """Read a model that waits at a gate behind each of its words `w0 w1 ...`; open each once its word is here. Seconds that each took."""
+    took: list[float] = []
+    said = time.monotonic()
+    for number, gate in enumerate(gates):
+        await reader.until_text(f"w{number} ")
+        took.append(time.monotonic() - said)
+        said = time.monotonic()
+        gate.set()
+    await reader.rest()
+    return took
+
+
 def paced(words: list[str], over_s: float) -> tuple[ScriptedModel, Callable[[], Coroutine[Any, Any, None]]]:
     """A model that says the words one by one, and what makes it speak: so slowly that it takes `over_s` in all."""
     gates = [asyncio.Event() for _ in words]

@@ -14,7 +14,7 @@ from tests.fakes.models import ScriptedModel, finish
 from tests.fakes.stack import stack
 from tests.fakes.until import until
 from tests.integration.hops import HOPS, Made, bad_nginx
-from tests.integration.lab import Figures, Stopwatch, ms, port_of, via
+from tests.integration.lab import Figures, Stopwatch, in_turn, ms, port_of, via
 
 TOKENS = 20
 HELD_S = 0.7
@@ -27,18 +27,11 @@ async def test_a_token_arrives_before_the_next_is_said(hop: Made, tmp_path: Path
     gates = [asyncio.Event() for _ in range(TOKENS)]
     script = [item for number, gate in enumerate(gates) for item in (f"w{number} ", gate)]
     model = ScriptedModel(turns=[[*script, finish()]])
-    took: list[float] = []
     async with stack(tmp_path, agents={"default": lambda: chat(model)}) as server, hop(tmp_path, port_of(server)) as front:
         asked = Stopwatch()
         async with via(server, front).say("hi") as reader:
             first_byte = asked.seconds
-            said = time.monotonic()
-            for number, gate in enumerate(gates):
-                await reader.until_text(f"w{number} ")
-                took.append(time.monotonic() - said)
-                said = time.monotonic()
-                gate.set()
-            await reader.rest()
+            took = await in_turn(reader, gates)
     assert reader.types[-1] == "RUN_FINISHED"
     assert reader.text == "".join(f"w{number} " for number in range(TOKENS))
     headers = reader.response.headers

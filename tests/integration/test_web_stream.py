@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -16,12 +15,14 @@ from tests.fakes.graphs import chat
 from tests.fakes.models import ScriptedModel, finish
 from tests.fakes.stack import stack
 from tests.integration.hops import Made, bad_nginx, envoy, nginx
-from tests.integration.lab import CUT, Figures, Stopwatch, Web, build, ms, paced, port_of, probe, verdicts, web_tier
+from tests.integration.lab import CUT, Figures, Stopwatch, Web, build, in_turn, ms, paced, port_of, probe, verdicts, web_tier
 from tests.integration.trickle import Trickle
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 TOKENS = 20
+PACE_S, SILENCE_S = 0.04, 2.5
+"""Between two words of the model that is longer than every timeout, and in its middle."""
 TEXT = "Grüße 你好 🌍 \u2028\u0085 é\tend"
 
 
@@ -38,7 +39,6 @@ async def test_a_token_arrives_before_the_next_is_said(
     """As in `test_hops_stream.py`, through everything that stands between a browser and the model. The client accepts gzip."""
     gates = [asyncio.Event() for _ in range(TOKENS)]
     model = ScriptedModel(turns=[[*(item for number, gate in enumerate(gates) for item in (f"w{number} ", gate)), finish()]])
-    took: list[float] = []
     async with (
         stack(tmp_path, agents={"default": lambda: chat(model)}) as server,
         envoy(tmp_path, port_of(server), name="inner") as inner,
@@ -48,13 +48,7 @@ async def test_a_token_arrives_before_the_next_is_said(
         asked = Stopwatch()
         async with web.browser(outer).say("hi") as reader:
             first_byte = asked.seconds
-            said = time.monotonic()
-            for number, gate in enumerate(gates):
-                await reader.until_text(f"w{number} ")
-                took.append(time.monotonic() - said)
-                said = time.monotonic()
-                gate.set()
-            await reader.rest()
+            took = await in_turn(reader, gates)
     assert reader.types[-1] == "RUN_FINISHED"
     assert reader.text == "".join(f"w{number} " for number in range(TOKENS))
     headers = reader.response.headers
@@ -138,14 +132,15 @@ async def test_a_run_longer_than_every_timeout_on_the_path_completes_exactly(web
     model = ScriptedModel(turns=[[*(item for pair in zip(gates, words, strict=True) for item in pair), finish()]])
 
     async def speak() -> None:
+        # No waiting for something: how slowly the model speaks, and how long it is silent, is what the timeouts are up against.
         for gate in gates[:half]:
             gate.set()
-            await asyncio.sleep(0.04)
-        await asyncio.sleep(2.5)
+            await asyncio.sleep(PACE_S)
+        await asyncio.sleep(SILENCE_S)
         silence.set()
         for gate in gates[half:]:
             gate.set()
-            await asyncio.sleep(0.04)
+            await asyncio.sleep(PACE_S)
 
     async with (
         stack(tmp_path, agents={"default": lambda: chat(model)}, heartbeat_s=0.1, max_stream_s=1.5) as server,

@@ -18,6 +18,7 @@ import pytest
 from tests.fakes.dockerfile import ROOT, Builder, Stage, command, copies, environment, health, read
 from tests.fakes.process import free_port
 from tests.fakes.tokens import AUDIENCE, ISSUER, SECRET
+from tests.fakes.until import until_asked
 
 IMAGES = ROOT / "infra" / "images"
 FILES = sorted(IMAGES.glob("*.Dockerfile"))
@@ -101,17 +102,20 @@ async def started(arguments: Sequence[str], folder: Path, env: Mapping[str, str]
     assert process.stdout is not None
     try:
         async with httpx.AsyncClient(base_url=url, timeout=5) as http:
-            async with asyncio.timeout(START_S):
-                while not await answers(http):
-                    assert process.returncode is None, (await process.stdout.read()).decode()
-                    await asyncio.sleep(0.05)
+            output = process.stdout
+
+            async def ready() -> bool:
+                assert process.returncode is None, (await output.read()).decode()
+                return await answers(http)
+
+            await until_asked(ready, START_S)
             yield http
         process.terminate()
         async with asyncio.timeout(15):
-            output = await process.stdout.read()
-            assert await process.wait() in {0, 143}, output.decode()
-        assert b"EROFS" not in output
-        assert b"Traceback" not in output
+            said = await output.read()
+            assert await process.wait() in {0, 143}, said.decode()
+        assert b"EROFS" not in said
+        assert b"Traceback" not in said
     finally:
         if process.returncode is None:
             process.kill()
@@ -178,7 +182,15 @@ async def test_the_page_starts_as_its_image_says(place: Path) -> None:
     node = shutil.which("node")
     assert node is not None
     port = free_port()
-    env = {**environment(final), "PATH": os.defpath, "HOME": "/nonexistent", "PORT": str(port), "HOSTNAME": "127.0.0.1"}
+    nobody = f"http://127.0.0.1:{free_port()}"  # the default port may be somebody's who tries the product beside the tests
+    env = {
+        **environment(final),
+        "PATH": os.defpath,
+        "HOME": "/nonexistent",
+        "PORT": str(port),
+        "HOSTNAME": "127.0.0.1",
+        "MIDDLE_CORE_URL": nobody,
+    }
     arguments = [node if word == "node" else word for word in command(final)]
     async with started(arguments, root / "app", env, f"http://127.0.0.1:{port}") as http:
         page = await http.get("/")
