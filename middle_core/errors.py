@@ -27,7 +27,7 @@
 
 `detail` is for people and for clients: it never carries an exception's text, a secret or a path.
 The cause goes to the log through `raise ... from`. This module renders nothing: `transports.problems`
-makes problem+json of it, `runs.gate` makes RUN_ERROR of it.
+makes problem+json of it, `agui.gate` makes RUN_ERROR of it.
 """
 
 from __future__ import annotations

@@ -22,6 +22,8 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from langgraph.errors import GraphRecursionError
 from langgraph.types import Command
 
+from middle_core.agui.fold import PartialMessage
+from middle_core.agui.jsonable import TooBig, jsonable
 from middle_core.errors import InterruptUnknown, MiddleCoreError
 from middle_core.events import Custom, Event, EventType, RunId, ThreadId, custom
 from middle_core.runs.contained import let_go
@@ -29,9 +31,7 @@ from middle_core.runs.graphs import Graph, context_for, input_keys, output_keys,
 from middle_core.runs.history import STOPPED, Message, history, same
 from middle_core.runs.ids import Ids
 from middle_core.runs.interrupts import CANCELLED_ANSWER, open_interrupts
-from middle_core.runs.jsonable import TooBig, jsonable
 from middle_core.runs.mailbox import Mailbox
-from middle_core.runs.partials import PartialMessage
 from middle_core.runs.repair import NO_RESULT, WITHDRAWN
 from middle_core.runs.tap import Tap, told
 from middle_core.runs.threads import Checkpoint, Threads, added_results, completed, configured, fitted, open_calls, starts_with, stored

@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, Literal, NamedTuple
 
-from middle_core.runs.jsonable import TooBig, jsonable
+from middle_core.agui.jsonable import TooBig, jsonable
 
 MAX_TOOL_TEXT: Final = 1_000_000
 """Characters of a tool's result beyond which a browser gets a note instead."""

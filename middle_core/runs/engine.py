@@ -15,6 +15,8 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Final
 
+from middle_core.agui.fold import fold
+from middle_core.agui.gate import Cancelled, End, Failed, Finished, Gate
 from middle_core.approvals import APPROVALS
 from middle_core.auth.principal import CALLER, Principal
 from middle_core.errors import MiddleCoreError, RunLost, Superseded
@@ -26,8 +28,6 @@ from middle_core.runs.appender import Appender
 from middle_core.runs.cards import offers_cards
 from middle_core.runs.checkpoints import CLAIM
 from middle_core.runs.desk import Desk, LogApprovals, to_go_on
-from middle_core.runs.gate import Cancelled, End, Failed, Finished, Gate
-from middle_core.runs.partials import fold
 from middle_core.runs.request import StartRequest
 from middle_core.runs.turn import rebuild
 

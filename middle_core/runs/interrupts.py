@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from middle_core.agui.jsonable import TooBig, jsonable
 from middle_core.errors import MiddleCoreError
-from middle_core.runs.jsonable import TooBig, jsonable
 
 MAX_QUESTION: Final = 256_000
 """Characters of JSON of what a graph asks."""

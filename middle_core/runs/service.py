@@ -15,6 +15,8 @@ from typing import Final
 import uuid_utils
 from ag_ui.core import RunAgentInput
 
+from middle_core.agui.fold import fold
+from middle_core.agui.gate import opening
 from middle_core.auth import access
 from middle_core.auth.principal import Principal
 from middle_core.errors import Draining, InterruptUnknown, InvalidRequest, NotFound, ThreadBusy
@@ -28,8 +30,6 @@ from middle_core.runs.cards import interrupt, legacy, offers_cards, weave
 from middle_core.runs.connection import Connection, plain_end, snapshot
 from middle_core.runs.desk import answered_ids, to_go_on
 from middle_core.runs.engine import Job
-from middle_core.runs.gate import opening
-from middle_core.runs.partials import fold
 from middle_core.runs.request import StartRequest, own_request
 from middle_core.runs.successor import Successors
 from middle_core.runs.supervisor import Supervisor

@@ -15,11 +15,11 @@ from ag_ui.core import RunAgentInput
 from copilotkit import LangGraphAGUIAgent
 
 from middle_core.agents.registry import AgentSpec
+from middle_core.agui.fold import fold
+from middle_core.agui.gate import Cancelled, End, Failed, Finished, Gate, opening
 from middle_core.errors import MiddleCoreError
 from middle_core.events import ClientRunId, ClientThreadId, Event, RunId, ThreadId
 from middle_core.runs.agui_source import AguiSource
-from middle_core.runs.gate import Cancelled, End, Failed, Finished, Gate, opening
-from middle_core.runs.partials import fold
 from middle_core.runs.turn import rebuild
 from tests.corpus.browser import Browser
 from tests.corpus.case import Case, Script, Turn

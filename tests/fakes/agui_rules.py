@@ -1,6 +1,6 @@
 """The rules of a legal run, plainly: written from the protocol's documents and from what its clients refuse.
 
-It shares nothing with `runs.gate`, so that the two can disagree.
+It shares nothing with `agui.gate`, so that the two can disagree.
 """
 
 from __future__ import annotations

@@ -14,9 +14,9 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from middle_core.agui.gate import Gate
 from middle_core.events import ClientRunId, ClientThreadId, Event, RunId, ThreadId
 from middle_core.runs.agui_source import AguiSource, SourceRun
-from middle_core.runs.gate import Gate
 from middle_core.runs.turn import Turn
 
 Message = dict[str, Any]

@@ -15,10 +15,10 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.prebuilt import ToolNode
 from langgraph.types import interrupt
 
+from middle_core.agui.fold import fold
 from middle_core.errors import InterruptUnknown, InvalidRequest
 from middle_core.events import Custom, ThreadId, custom
 from middle_core.runs.agui_source import AguiSource
-from middle_core.runs.partials import fold
 from middle_core.runs.turn import AgentRules, Resume, Turn
 from tests.fakes import graphs
 from tests.fakes.models import ScriptedModel, args, call, complaints, finish

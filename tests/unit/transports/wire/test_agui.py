@@ -5,8 +5,8 @@ from typing import Any
 import orjson
 import pytest
 
+from middle_core.agui.endings import Cancelled, End, Failed, Finished, opening, terminal
 from middle_core.events import ClientRunId, ClientThreadId, Event, EventType, Record, RunId
-from middle_core.runs.end import Cancelled, End, Failed, Finished, opening, terminal
 from middle_core.transports.wire import agui
 from middle_core.transports.wire.sse_frames import Frame, SseParser
 from tests.fakes import agui_events as ev

@@ -1,7 +1,7 @@
 """The grammar of a legal AG-UI run, as one table: which move a thing may make in which state, and what repairs it.
 
 Things are text messages, tool calls, reasoning blocks with their messages, and steps. Pure data:
-`runs.gate` acts on it. Events that stand alone (results, snapshots, CUSTOM) have no state and no row here.
+`agui.gate` acts on it. Events that stand alone (results, snapshots, CUSTOM) have no state and no row here.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
 
+from middle_core.agui.jsonable import text
 from middle_core.events import EventType as T
-from middle_core.runs.jsonable import text
 
 
 class Malformed(Exception):

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from middle_core.agui.gate import Cancelled, End, Failed, Finished, Gate, opening
 from middle_core.events import ClientRunId, ClientThreadId, Event, EventType, RunId
-from middle_core.runs.gate import Cancelled, End, Failed, Finished, Gate, opening
 from tests.fakes import agui_events as ev
 from tests.fakes import agui_rules
 from tests.fakes.agui_verify import verify_streams

@@ -2,7 +2,7 @@
 
 They have no beginning and no end, so they may come at any place of a run. What can be wrong is their payload:
 it is made JSON, kept within the bound or left out as a whole with a CUSTOM `middle_core.omitted` that says so,
-and a patch is never sent onto a document that the client does not have. Pure; part of `runs.gate`.
+and a patch is never sent onto a document that the client does not have. Pure; part of `agui.gate`.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
+from middle_core.agui.grammar import CALL, TEXT, THOUGHT, Malformed, string
+from middle_core.agui.jsonable import TooBig, json_size, jsonable
+from middle_core.agui.snapshot_messages import wire_message
+from middle_core.agui.unique_ids import Names
 from middle_core.events import Custom, Event, EventType, custom
-from middle_core.runs.grammar import CALL, TEXT, THOUGHT, Malformed, string
-from middle_core.runs.jsonable import TooBig, json_size, jsonable
-from middle_core.runs.messages import wire_message
-from middle_core.runs.names import Names
 
 T = EventType
 

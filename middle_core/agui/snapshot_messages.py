@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from middle_core.agui.jsonable import content_text, jsonable, text
 from middle_core.events import Event
-from middle_core.runs.jsonable import content_text, jsonable, text
 
 _STRINGS: Final[dict[str, tuple[str, ...]]] = {
     "developer": ("name",),

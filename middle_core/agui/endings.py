@@ -14,8 +14,8 @@ from typing import Any, Final
 
 import orjson
 
+from middle_core.agui.jsonable import TooBig, jsonable, text
 from middle_core.events import ClientRunId, ClientThreadId, Custom, Event, EventType, Outcome, RunId, custom
-from middle_core.runs.jsonable import TooBig, jsonable, text
 
 MAX_WORDS: Final = 500
 """Characters of a text for people in a terminal event."""

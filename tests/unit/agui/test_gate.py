@@ -12,10 +12,10 @@ from typing import Any
 import orjson
 import pytest
 
+from middle_core.agui.gate import MIN_EVENT_BYTES, UNNAMED_TOOL, Cancelled, Failed, Finished, Gate, opening
+from middle_core.agui.grammar import EXCEPTIONS, KINDS, MOVES, RULES, Move, State
 from middle_core.errors import MiddleCoreError
 from middle_core.events import ClientRunId, ClientThreadId, Custom, Event, EventType, RunId, custom
-from middle_core.runs.gate import MIN_EVENT_BYTES, UNNAMED_TOOL, Cancelled, Failed, Finished, Gate, opening
-from middle_core.runs.grammar import EXCEPTIONS, KINDS, MOVES, RULES, Move, State
 from tests.fakes import agui_events as ev
 from tests.fakes.agui_verify import verify_streams
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from middle_core.runs.grammar import CALL, STEP, TEXT, Kind
+from middle_core.agui.grammar import CALL, STEP, TEXT, Kind
 
 MESSAGE = TEXT.space
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from middle_core.agui.fold import PartialCall, PartialMessage, fold
 from middle_core.events import Custom, Event, custom
-from middle_core.runs.partials import PartialCall, PartialMessage, fold
 
 
 def text(kind: str, message_id: str = "m", delta: str = "") -> Event:

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, SecretStr
 
-from middle_core.runs.jsonable import MAX_DEPTH, TooBig, content_text, json_pieces, json_size, jsonable, text
+from middle_core.agui.jsonable import MAX_DEPTH, TooBig, content_text, json_pieces, json_size, jsonable, text
 
 PNG = b"\x89PNG\r\n\x1a\n\x00\xff"
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
+from middle_core.agui.gate import Finished, Gate, opening
+from middle_core.agui.jsonable import TooBig
+from middle_core.agui.snapshot_messages import wire_message
 from middle_core.events import ClientRunId, ClientThreadId, RunId
-from middle_core.runs.gate import Finished, Gate, opening
-from middle_core.runs.jsonable import TooBig
-from middle_core.runs.messages import wire_message
 from tests.fakes.agui_verify import verify_streams
 
 CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}

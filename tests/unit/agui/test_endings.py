@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
+from middle_core.agui.endings import MAX_WORDS, Cancelled, End, Failed, Finished, opening, terminal, words
+from middle_core.agui.gate import MIN_EVENT_BYTES
+from middle_core.agui.jsonable import json_size
 from middle_core.events import ClientRunId, ClientThreadId, Event, RunId
-from middle_core.runs.end import MAX_WORDS, Cancelled, End, Failed, Finished, opening, terminal, words
-from middle_core.runs.gate import MIN_EVENT_BYTES
-from middle_core.runs.jsonable import json_size
 
 THREAD, RUN = ClientThreadId("t"), ClientRunId("r")
 

@@ -1,6 +1,6 @@
 """The protocol gate: what enters the log is a legal AG-UI sequence, whatever the source does.
 
-Pure: events in, events out. It repairs what has one sensible repair (the table is `runs.grammar`), counts it in
+Pure: events in, events out. It repairs what has one sensible repair (the table is `agui.grammar`), counts it in
 `Gate.repairs`, and ends the run with closers and one RUN_ERROR where there is none. Otherwise it decides
 nothing about a run's fate, reads no clock, and knows neither agents nor transports.
 
@@ -25,10 +25,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
 
-from middle_core.errors import MiddleCoreError
-from middle_core.events import TERMINAL, ClientRunId, ClientThreadId, Event, EventType
-from middle_core.runs.end import Cancelled, End, Failed, Finished, opening, terminal
-from middle_core.runs.grammar import (
+from middle_core.agui.endings import Cancelled, End, Failed, Finished, opening, terminal
+from middle_core.agui.grammar import (
     CALL,
     EXCEPTIONS,
     KINDS,
@@ -46,9 +44,11 @@ from middle_core.runs.grammar import (
     raw_string,
     string,
 )
-from middle_core.runs.jsonable import TooBig, content_text, json_pieces, json_size, text
-from middle_core.runs.names import MESSAGE, Names
-from middle_core.runs.payloads import MAX_NAME, Payloads
+from middle_core.agui.jsonable import TooBig, content_text, json_pieces, json_size, text
+from middle_core.agui.payloads import MAX_NAME, Payloads
+from middle_core.agui.unique_ids import MESSAGE, Names
+from middle_core.errors import MiddleCoreError
+from middle_core.events import TERMINAL, ClientRunId, ClientThreadId, Event, EventType
 
 __all__ = ["Cancelled", "End", "Failed", "Finished", "Gate", "opening"]
 
