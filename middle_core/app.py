@@ -23,11 +23,11 @@ from middle_core.agents import registry
 from middle_core.agents.registry import AgentDeps, AgentNotLoaded
 from middle_core.auth.verify import Verifier
 from middle_core.backend.client import BackendClient
-from middle_core.emit import progress
 from middle_core.eventlog.sqlite import SqliteEventLog
 from middle_core.eventlog.sqlite_file import DatabaseRefused, database_path, schema_version
 from middle_core.models.cerebras import Waiting
 from middle_core.models.factory import build_model, close_model
+from middle_core.node_api.emit import progress
 from middle_core.runs.agui_source import AguiSource
 from middle_core.runs.checkpoints import open_saver
 from middle_core.runs.engine import Engine

@@ -40,10 +40,10 @@ from middle_core.agents.calls import Call
 from middle_core.agents.editable import Editable
 from middle_core.agents.guard import current_call, fault_words, repeatable
 from middle_core.agents.tool_text import as_text
-from middle_core.approvals import APPROVALS, IDEMPOTENCY_KEY, MARK, MAX_CARD_CHARS, Approval, Approvals, digest, edits_of, plain
 from middle_core.auth.access import clearly_lacks
 from middle_core.auth.principal import CALLER
 from middle_core.errors import BackendUnavailable, Forbidden, MiddleCoreError, Superseded
+from middle_core.node_api.approvals import APPROVALS, IDEMPOTENCY_KEY, MARK, MAX_CARD_CHARS, Approval, Approvals, digest, edits_of, plain
 
 logger = logging.getLogger(__name__)
 

@@ -5,7 +5,7 @@
 
 LangGraph's shared ToolNode runs finished calls again whenever one of them interrupts
 (langchain-ai/langgraph#6626). Here every call is a task of its own (`Send`), and the ledger of the thread
-(`middle_core.ledger`) is asked before and told after: a resume or a retry gets the recorded result of a
+(`middle_core.node_api.tool_ledger`) is asked before and told after: a resume or a retry gets the recorded result of a
 finished call. A call that began and never ended (a crash) is told to the model as such and not run again,
 unless the tool is `repeatable`. Where no ledger is set, a graph runs all the same, without that memory.
 

@@ -27,7 +27,7 @@ from middle_core.agents.calls import Call
 from middle_core.agents.threads import ToolThreads
 from middle_core.agents.tool_text import as_text
 from middle_core.errors import MiddleCoreError, Superseded
-from middle_core.ledger import LEDGER, LedgerLine
+from middle_core.node_api.tool_ledger import LEDGER, LedgerLine
 
 logger = logging.getLogger(__name__)
 

@@ -14,9 +14,9 @@ from typing import Any, Final
 import orjson
 from ag_ui.core import RunAgentInput
 
-from middle_core.approvals import CARD_TOOL, MARK, digest, edits_of
 from middle_core.eventlog.interrupts import Interrupt, InterruptStatus, NewInterrupt
 from middle_core.events import Custom, Event, EventType, custom
+from middle_core.node_api.approvals import CARD_TOOL, MARK, digest, edits_of
 from middle_core.runs import questions
 
 S = InterruptStatus

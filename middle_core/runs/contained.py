@@ -12,7 +12,7 @@ from collections.abc import Callable, Coroutine, Generator
 from contextvars import Context, copy_context
 from typing import Any, Final
 
-from middle_core.ledger import LEDGER
+from middle_core.node_api.tool_ledger import LEDGER
 
 logger = logging.getLogger(__name__)
 

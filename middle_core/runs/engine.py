@@ -17,12 +17,12 @@ from typing import Final
 
 from middle_core.agui.fold import fold
 from middle_core.agui.gate import Cancelled, End, Failed, Finished, Gate
-from middle_core.approvals import APPROVALS
 from middle_core.auth.principal import CALLER, Principal
 from middle_core.errors import MiddleCoreError, RunLost, Superseded
 from middle_core.eventlog.base import Claim, Ending, EventLog, Run, RunStatus
 from middle_core.events import Custom, Event, EventType, RunId, custom
-from middle_core.ledger import LEDGER, LedgerLine
+from middle_core.node_api.approvals import APPROVALS
+from middle_core.node_api.tool_ledger import LEDGER, LedgerLine
 from middle_core.runs.agui_source import AguiSource, SourceRun
 from middle_core.runs.appender import Appender
 from middle_core.runs.cards import offers_cards

@@ -23,8 +23,8 @@ from langgraph.pregel._messages import StreamMessagesHandler
 from langgraph.types import Command
 
 from middle_core.agui.endings import refused
-from middle_core.emit import Emitted
 from middle_core.events import Custom, Event, EventType, custom
+from middle_core.node_api.emit import Emitted
 from middle_core.runs.chunks import Chunks, Show
 from middle_core.runs.content import declined, tool_text
 from middle_core.runs.history import Shown

@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph import END, START, StateGraph
 
-from middle_core.emit import emit_token, new_message_id
+from middle_core.node_api.emit import emit_token, new_message_id
 
 NODES = ("plan", "left", "right", "choose", "escalate", "write")
 WORDS = [f"{stem}{place} " for place, stem in enumerate(("word", "naïve", "词语", "🌍", "straße", "слово") * 10, 1)]

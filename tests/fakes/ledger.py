@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from middle_core.ledger import LedgerLine
+from middle_core.node_api.tool_ledger import LedgerLine
 
 
 class MemoryLedger:

@@ -24,7 +24,7 @@ from langgraph.graph import END, START, StateGraph
 from middle_core.agents.approval import Card, needs_approval
 from middle_core.agents.dispatch import after_tools, route_tools, tools_node
 from middle_core.agents.knowledge_copilot.state import State
-from middle_core.approvals import APPROVALS, idempotency_key
+from middle_core.node_api.approvals import APPROVALS, idempotency_key
 from tests.fakes.models import call
 
 FILE = Path(os.environ.get("HITL_FILE", "/dev/null"))  # noqa: TID251 - the test's word to its server's process

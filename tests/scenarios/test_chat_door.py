@@ -13,7 +13,7 @@ from langgraph.graph import END, START, StateGraph
 
 from middle_core.agents.knowledge_copilot.state import State
 from middle_core.agents.registry import AgentSpec
-from middle_core.emit import refuse
+from middle_core.node_api.emit import refuse
 from tests.fakes.graphs import ask_two, chat, fails, nested, one_node, parallel
 from tests.fakes.graphs import sequence as nodes
 from tests.fakes.models import ScriptedModel, finish

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from middle_core.agents.approval import Card, needs_approval
 from middle_core.agents.knowledge_copilot.knowledge import Knowledge
-from middle_core.approvals import idempotency_key
+from middle_core.node_api.approvals import idempotency_key
 
 MAX_STEPS: Final = 12
 MAX_STEP_CHARS: Final = 300

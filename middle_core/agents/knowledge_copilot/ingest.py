@@ -12,10 +12,10 @@ from typing import Annotated, Any, Final
 from langchain_core.tools import BaseTool, InjectedToolCallId, ToolException, tool
 from pydantic import Field
 
-from middle_core import emit
 from middle_core.agents.knowledge_copilot.knowledge import Knowledge
 from middle_core.backend.contract.models import IngestRequest, Job, JobStatus
 from middle_core.errors import BackendUnavailable
+from middle_core.node_api import emit
 
 LOOK_EVERY_S: Final = 0.25
 WATCH_S: Final = 120.0

@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.config import get_stream_writer
 
-from middle_core.emit import emit_chunk, emit_message, emit_state, emit_token, progress
+from middle_core.node_api.emit import emit_chunk, emit_message, emit_state, emit_token, progress
 from tests.corpus.case import Script, case, say
 from tests.fakes import graphs
 from tests.fakes.models import ScriptedModel, finish

@@ -31,7 +31,7 @@ from middle_core.agents.guard import UNKNOWN_OUTCOME, FailRun, repeatable
 from middle_core.agents.threads import stop_requested
 from middle_core.errors import BackendUnavailable, Superseded
 from middle_core.eventlog.sqlite import SqliteEventLog
-from middle_core.ledger import LEDGER, LedgerLine
+from middle_core.node_api.tool_ledger import LEDGER, LedgerLine
 from middle_core.runs.engine import LogLedger
 from tests.contracts.eventlog_contract import start
 from tests.fakes.ledger import MemoryLedger

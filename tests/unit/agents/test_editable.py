@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field, create_model
 
 from middle_core.agents.approval import Card, needs_approval
 from middle_core.agents.editable import Editable
-from middle_core.approvals import APPROVALS, digest, edits_of, plain
+from middle_core.node_api.approvals import APPROVALS, digest, edits_of, plain
 from tests.unit.agents.graphs import CONFIG, calls, graph_of, human, results
 from tests.unit.agents.test_approval import Rows, a_row
 

@@ -16,7 +16,6 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from pydantic import BaseModel, SecretStr, ValidationError
 
 from middle_core.auth.principal import CALLER, Credential, Principal
-from middle_core.emit import progress
 from middle_core.errors import (
     InvalidRequest,
     ModelBadRequest,
@@ -28,6 +27,7 @@ from middle_core.errors import (
 )
 from middle_core.models.cerebras import ChatCerebras, Waiting
 from middle_core.models.coalesce import Coalesce
+from middle_core.node_api.emit import progress
 from tests.fakes.cerebras_server import ERRORS, FAILED_CALLS, SCRIPTS, TOO_LONG, Call, CerebrasServer, Reply, serve_in_thread
 
 MULTIBYTE = "你好 🌍 café a\u0085b\u2028c\u2029d \r\n end"

@@ -9,9 +9,9 @@ import pytest
 from ag_ui.core import Interrupt as AguiInterrupt
 from ag_ui.core import RunAgentInput
 
-from middle_core.approvals import MARK, digest
 from middle_core.eventlog.interrupts import Interrupt, InterruptStatus
 from middle_core.events import RunId, ThreadId
+from middle_core.node_api.approvals import MARK, digest
 from middle_core.runs import cards
 
 S = InterruptStatus

@@ -8,7 +8,7 @@ import pytest
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import tool
 
-from middle_core.emit import emit_chunk, emit_message, emit_state, emit_token, new_message_id, progress, refuse
+from middle_core.node_api.emit import emit_chunk, emit_message, emit_state, emit_token, new_message_id, progress, refuse
 from middle_core.runs.agui_source import AguiSource
 from middle_core.runs.turn import AgentRules
 from tests.fakes import graphs

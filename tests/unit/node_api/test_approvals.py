@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from middle_core.approvals import IDEMPOTENCY_KEY, digest, edits_of, idempotency_key, plain
+from middle_core.node_api.approvals import IDEMPOTENCY_KEY, digest, edits_of, idempotency_key, plain
 
 JSON: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
