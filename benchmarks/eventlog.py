@@ -14,10 +14,10 @@ from tempfile import TemporaryDirectory
 
 import uuid_utils
 
-from middle_core.eventlog.base import Ending, NewRun, RunStatus, Started
 from middle_core.eventlog.follow import follow
-from middle_core.eventlog.sqlite import SqliteEventLog
+from middle_core.eventlog.port import Ending, NewRun, RunStatus, Started
 from middle_core.events import ClientRunId, ClientThreadId, Owner, RunId
+from middle_core.stores.sqlite.log import SqliteEventLog
 
 SECONDS = 2.0
 

@@ -23,18 +23,18 @@ from middle_core.agents import registry
 from middle_core.agents.registry import AgentDeps, AgentNotLoaded
 from middle_core.auth.verify import Verifier
 from middle_core.backend.client import BackendClient
-from middle_core.eventlog.sqlite import SqliteEventLog
-from middle_core.eventlog.sqlite_file import DatabaseRefused, database_path, schema_version
 from middle_core.models.cerebras import Waiting
 from middle_core.models.factory import build_model, close_model
 from middle_core.node_api.emit import progress
 from middle_core.runs.agui_source import AguiSource
-from middle_core.runs.checkpoints import open_saver
 from middle_core.runs.engine import Engine
 from middle_core.runs.service import RunService
 from middle_core.runs.supervisor import Supervisor
 from middle_core.runs.turn import AgentRules
 from middle_core.settings import Settings
+from middle_core.stores.sqlite.checkpoints import open_saver
+from middle_core.stores.sqlite.file import DatabaseRefused, database_path, schema_version
+from middle_core.stores.sqlite.log import SqliteEventLog
 from middle_core.transports import chat, copilotkit, dev_token, diag, graph_page, health, problems, threads
 from middle_core.transports.caller import Caller
 from middle_core.transports.correlation import CorrelationMiddleware

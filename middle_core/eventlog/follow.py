@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator
 from typing import Final
 
 from middle_core.errors import NotFound
-from middle_core.eventlog.base import EventLog
+from middle_core.eventlog.port import EventLog
 from middle_core.events import Record, RunId
 
 BATCH: Final = 256

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
 
-from middle_core.eventlog.base import Claim
+from middle_core.eventlog.port import Claim
 from middle_core.events import Owner, RunId, ThreadId
 
 

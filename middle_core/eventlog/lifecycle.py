@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from middle_core.eventlog.base import RunStatus
 from middle_core.eventlog.interrupts import InterruptStatus
+from middle_core.eventlog.port import RunStatus
 
 RUN_MOVES: Final[Mapping[RunStatus, frozenset[RunStatus]]] = {
     RunStatus.RUNNING: frozenset({RunStatus.FINISHED, RunStatus.INTERRUPTED, RunStatus.CANCELLED, RunStatus.FAILED}),

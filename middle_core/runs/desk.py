@@ -16,8 +16,8 @@ from middle_core.agui.endings import refused
 from middle_core.auth.access import clearly_lacks
 from middle_core.auth.principal import Principal
 from middle_core.errors import InterruptUnknown, InvalidRequest
-from middle_core.eventlog.base import Claim
 from middle_core.eventlog.interrupts import CLAIMABLE, Answer, Answered, Interrupt, InterruptLog, InterruptStatus
+from middle_core.eventlog.port import Claim
 from middle_core.events import Custom, Event, EventType, custom
 from middle_core.node_api.approvals import Approval
 from middle_core.runs import cards, questions

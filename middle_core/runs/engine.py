@@ -19,17 +19,17 @@ from middle_core.agui.fold import fold
 from middle_core.agui.gate import Cancelled, End, Failed, Finished, Gate
 from middle_core.auth.principal import CALLER, Principal
 from middle_core.errors import MiddleCoreError, RunLost, Superseded
-from middle_core.eventlog.base import Claim, Ending, EventLog, Run, RunStatus
+from middle_core.eventlog.port import Claim, Ending, EventLog, Run, RunStatus
 from middle_core.events import Custom, Event, EventType, RunId, custom
 from middle_core.node_api.approvals import APPROVALS
 from middle_core.node_api.tool_ledger import LEDGER, LedgerLine
 from middle_core.runs.agui_source import AguiSource, SourceRun
 from middle_core.runs.appender import Appender
 from middle_core.runs.cards import offers_cards
-from middle_core.runs.checkpoints import CLAIM
 from middle_core.runs.desk import Desk, LogApprovals, to_go_on
 from middle_core.runs.request import StartRequest
 from middle_core.runs.turn import rebuild
+from middle_core.stores.sqlite.checkpoints import CLAIM
 
 logger = logging.getLogger(__name__)
 

@@ -20,10 +20,10 @@ from middle_core.agui.gate import opening
 from middle_core.auth import access
 from middle_core.auth.principal import Principal
 from middle_core.errors import Draining, InterruptUnknown, InvalidRequest, NotFound, ThreadBusy
-from middle_core.eventlog.base import EventLog, Existing, NewRun, NewThread, Run, RunStatus, Started, Thread
 from middle_core.eventlog.cursor import check_cursor, parse_cursor
 from middle_core.eventlog.follow import follow
 from middle_core.eventlog.interrupts import CLAIMABLE, Interrupt
+from middle_core.eventlog.port import EventLog, Existing, NewRun, NewThread, Run, RunStatus, Started, Thread
 from middle_core.events import ClientThreadId, Custom, Event, EventType, Record, RunId, ThreadId
 from middle_core.runs.agui_source import AguiSource
 from middle_core.runs.cards import interrupt, legacy, offers_cards, weave

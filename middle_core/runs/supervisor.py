@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Self, TypeVar
 
 from middle_core.auth.principal import Principal
-from middle_core.eventlog.base import EventLog
+from middle_core.eventlog.port import EventLog
 from middle_core.events import RunId
 from middle_core.runs.contained import containing
 from middle_core.runs.engine import Engine, Job

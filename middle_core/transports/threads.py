@@ -10,7 +10,7 @@ from pydantic.alias_generators import to_camel
 from starlette.responses import Response
 
 from middle_core.auth.principal import Principal
-from middle_core.eventlog.base import Run, Thread
+from middle_core.eventlog.port import Run, Thread
 from middle_core.events import ClientThreadId
 from middle_core.runs.service import RunService
 from middle_core.transports.caller import Caller

@@ -83,7 +83,7 @@ def test_python_in_the_documents_is_python() -> None:
         tree = ast.parse(block)
         for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("middle_core"):
-                module = __import__(node.module, fromlist=["x"])
+                module = __import__(node.module, fromlist=[name.name for name in node.names])
                 assert all(hasattr(module, name.name) for name in node.names), ast.unparse(node)
 
 

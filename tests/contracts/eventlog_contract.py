@@ -16,9 +16,9 @@ import pytest
 import uuid_utils
 
 from middle_core.errors import NotFound, RunIdConflict, StoreUnavailable, Superseded, ThreadBusy
-from middle_core.eventlog.base import Claim, Ending, EventLog, Existing, NewRun, RunStatus, Started, Thread
 from middle_core.eventlog.follow import follow
 from middle_core.eventlog.lifecycle import IllegalMove
+from middle_core.eventlog.port import Claim, Ending, EventLog, Existing, NewRun, RunStatus, Started, Thread
 from middle_core.events import ClientRunId, ClientThreadId, Event, Owner, Record, RunId, ThreadId
 
 ALICE, BOB = Owner('["iss","alice"]'), Owner('["iss","bob"]')

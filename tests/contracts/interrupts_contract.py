@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from middle_core.errors import InterruptUnknown, Superseded
-from middle_core.eventlog.base import Claim, EventLog, RunStatus, Thread
 from middle_core.eventlog.interrupts import Answer, Interrupt, InterruptStatus, NewInterrupt
 from middle_core.eventlog.lifecycle import IllegalMove
+from middle_core.eventlog.port import Claim, EventLog, RunStatus, Thread
 from middle_core.events import ClientThreadId
 from tests.contracts.eventlog_contract import ALICE, end, start
 

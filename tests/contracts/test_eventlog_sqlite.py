@@ -5,9 +5,9 @@ from __future__ import annotations
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
-from middle_core.eventlog.base import EventLog
-from middle_core.eventlog.sqlite import SqliteEventLog
-from middle_core.eventlog.tail import TailBounds
+from middle_core.eventlog.port import EventLog
+from middle_core.stores.sqlite.log import SqliteEventLog
+from middle_core.stores.tail import TailBounds
 from tests.contracts.eventlog_contract import EventLogContract
 from tests.contracts.eventlog_laws import EventLogLaws
 from tests.contracts.interrupts_contract import InterruptLogContract

@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from middle_core.__main__ import cli
-from middle_core.eventlog.sqlite_file import FileLock, migrate
-from middle_core.eventlog.statements import load_migrations
+from middle_core.stores.sqlite.file import FileLock, migrate
+from middle_core.stores.statements import load_migrations
 
 LATEST = len(load_migrations("sqlite"))
 

@@ -30,9 +30,9 @@ from middle_core.agents.frontend import FrontendState
 from middle_core.agents.guard import UNKNOWN_OUTCOME, FailRun, repeatable
 from middle_core.agents.threads import stop_requested
 from middle_core.errors import BackendUnavailable, Superseded
-from middle_core.eventlog.sqlite import SqliteEventLog
 from middle_core.node_api.tool_ledger import LEDGER, LedgerLine
 from middle_core.runs.engine import LogLedger
+from middle_core.stores.sqlite.log import SqliteEventLog
 from tests.contracts.eventlog_contract import start
 from tests.fakes.ledger import MemoryLedger
 from tests.unit.agents.graphs import CONFIG, calls, graph_of, human, results

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from middle_core.eventlog.follow import BATCH, follow
-from middle_core.eventlog.sqlite import SqliteEventLog
 from middle_core.events import Record, RunId
+from middle_core.stores.sqlite.log import SqliteEventLog
 from tests.contracts.eventlog_contract import drain, end, everything, start, text
 
 

@@ -7,7 +7,6 @@ from importlib.resources import files
 
 import pytest
 
-from middle_core.eventlog.base import RunStatus
 from middle_core.eventlog.interrupts import CLAIMABLE, InterruptStatus
 from middle_core.eventlog.lifecycle import (
     INTERRUPT_MOVES,
@@ -18,6 +17,7 @@ from middle_core.eventlog.lifecycle import (
     check_run_move,
     check_tool_move,
 )
+from middle_core.eventlog.port import RunStatus
 
 
 def test_every_state_has_a_row_and_only_active_runs_move() -> None:
@@ -66,7 +66,7 @@ def test_only_what_a_person_approved_is_ever_executed() -> None:
 
 
 def test_the_schema_knows_the_same_states() -> None:
-    schema = (files("middle_core.eventlog") / "sql" / "sqlite" / "schema.sql").read_text("utf-8")
+    schema = (files("middle_core.stores.sqlite") / "sql" / "schema.sql").read_text("utf-8")
     runs, tools, questions = (
         set(re.findall(r"'(\w+)'", found)) for found in re.findall(r"CHECK \(\s*status IN \((.*?)\)\s*\)", schema, re.DOTALL)
     )
@@ -76,7 +76,7 @@ def test_the_schema_knows_the_same_states() -> None:
 
 
 def test_the_statements_call_active_what_the_enum_calls_active() -> None:
-    folder = files("middle_core.eventlog") / "sql" / "sqlite"
+    folder = files("middle_core.stores.sqlite") / "sql"
     sql = (folder / "queries.sql").read_text("utf-8") + (folder / "schema.sql").read_text("utf-8")
     of_runs = [part for part in re.split(r"-- name: |;\n", sql) if "tool_calls" not in part and "interrupt" not in part]
     fenced = re.findall(r"\bstatus = '(\w+)'", "".join(of_runs))

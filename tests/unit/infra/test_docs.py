@@ -12,7 +12,7 @@ import pytest
 
 from infra.checks.__main__ import INFRA, STAGES, plans
 from infra.checks.timeouts import table
-from middle_core.eventlog.sqlite_file import DatabaseRefused, database_path
+from middle_core.stores.sqlite.file import DatabaseRefused, database_path
 from tests.fakes.dockerfile import ROOT
 from tests.fakes.process import serve
 

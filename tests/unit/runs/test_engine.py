@@ -18,16 +18,16 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from middle_core.auth.principal import Credential, Principal
 from middle_core.errors import NotFound
-from middle_core.eventlog.base import Claim, Ending, RunStatus
-from middle_core.eventlog.sqlite import SqliteEventLog
+from middle_core.eventlog.port import Claim, Ending, RunStatus
 from middle_core.events import ClientThreadId, Custom, Event, Record, RunId
 from middle_core.runs.agui_source import AguiSource
-from middle_core.runs.checkpoints import open_saver
 from middle_core.runs.engine import Engine
 from middle_core.runs.request import start_request
 from middle_core.runs.service import RunService
 from middle_core.runs.supervisor import Supervisor
 from middle_core.runs.turn import AgentRules
+from middle_core.stores.sqlite.checkpoints import open_saver
+from middle_core.stores.sqlite.log import SqliteEventLog
 from tests.fakes.graphs import Graph, chat, one_node
 from tests.fakes.models import ScriptedModel, finish
 from tests.fakes.stack import run_input, user

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from middle_core.eventlog.base import Run, RunStatus, Started, Thread
 from middle_core.eventlog.interrupts import InterruptStatus
-from middle_core.eventlog.sqlite import SqliteEventLog
+from middle_core.eventlog.port import Run, RunStatus, Started, Thread
 from middle_core.events import ClientThreadId, RunId
 from middle_core.runs import successor
 from middle_core.runs.successor import Successors
+from middle_core.stores.sqlite.log import SqliteEventLog
 from tests.contracts.eventlog_contract import ALICE, end, start
 from tests.contracts.interrupts_contract import NOTHING, question, yes
 

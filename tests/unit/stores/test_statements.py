@@ -7,14 +7,14 @@ import sqlite3
 from importlib.resources import files
 from pathlib import Path
 
-import middle_core.eventlog.sqlite as adapter
-import middle_core.eventlog.sqlite_interrupts as questions
-from middle_core.eventlog.sqlite_file import connect_writer, create_file, migrate
-from middle_core.eventlog.statements import load_migrations, load_statements
+import middle_core.stores.sqlite.interrupts as questions
+import middle_core.stores.sqlite.log as adapter
+from middle_core.stores.sqlite.file import connect_writer, create_file, migrate
+from middle_core.stores.statements import load_migrations, load_statements
 
 QUESTIONS = ("interrupts", "get_interrupt", "answer_interrupt", "begin_interrupt", "move_interrupt", "expire_interrupts")
 
-SQL = files("middle_core.eventlog") / "sql" / "sqlite"
+SQL = files("middle_core.stores.sqlite") / "sql"
 
 
 def migrated(path: Path) -> sqlite3.Connection:

@@ -15,8 +15,8 @@ from threading import Event as ThreadEvent
 import pytest
 
 from middle_core.errors import StoreUnavailable
-from middle_core.eventlog.sqlite import SqliteEventLog
-from middle_core.eventlog.sqlite_file import DatabaseRefused, database_path
+from middle_core.stores.sqlite.file import DatabaseRefused, database_path
+from middle_core.stores.sqlite.log import SqliteEventLog
 from tests.contracts.eventlog_contract import end, everything, start, text
 
 ROOT = Path(__file__).parents[3]

@@ -7,8 +7,8 @@ import asyncio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from middle_core.eventlog.tail import TailBounds, Tails
 from middle_core.events import Record, RunId
+from middle_core.stores.tail import TailBounds, Tails
 
 A, B = RunId("a"), RunId("b")
 

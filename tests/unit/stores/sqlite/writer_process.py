@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import sys
 
-from middle_core.eventlog.sqlite import SqliteEventLog
 from middle_core.events import RunId
+from middle_core.stores.sqlite.log import SqliteEventLog
 from tests.contracts.eventlog_contract import start, text
 
 

@@ -36,8 +36,8 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from middle_core.errors import Unclaimed
-from middle_core.eventlog.base import Claim, EventLog
-from middle_core.eventlog.sqlite import SqliteEventLog
+from middle_core.eventlog.port import Claim, EventLog
+from middle_core.stores.sqlite.log import SqliteEventLog
 
 CLAIM: ContextVar[Claim | None] = ContextVar("middle_core_claim", default=None)
 """The claim under which the current task may write checkpoints; set by the engine in the run's own task.

@@ -1,4 +1,4 @@
-"""Named SQL: `-- name: x` begins a statement in sql/<dialect>/queries.sql, the next name ends it.
+"""Named SQL: `-- name: x` begins a statement in <dialect>/sql/queries.sql, the next name ends it.
 
 SQL stands in .sql files so that it can be read, linted and explained as SQL. This module knows no database.
 """
@@ -23,19 +23,19 @@ class Migration:
 
 
 def load_statements(dialect: str) -> dict[str, str]:
-    """Every statement of `sql/<dialect>/queries.sql` by its name. Raises ValueError for a name used twice."""
-    text = (files(__package__) / "sql" / dialect / "queries.sql").read_text("utf-8")
+    """Every statement of `<dialect>/sql/queries.sql` by its name. Raises ValueError for a name used twice."""
+    text = (files(__package__) / dialect / "sql" / "queries.sql").read_text("utf-8")
     _, *parts = _NAME.split(text)
     names, bodies = parts[::2], parts[1::2]
     if len(set(names)) != len(names):
-        raise ValueError(f"A name is used twice in sql/{dialect}/queries.sql.")
+        raise ValueError(f"A name is used twice in {dialect}/sql/queries.sql.")
     return {name: body.strip().rstrip(";") for name, body in zip(names, bodies, strict=True)}
 
 
 def load_migrations(dialect: str) -> list[Migration]:
-    """The steps of `sql/<dialect>/migrations` in order. Raises ValueError for a gap or a stray file."""
+    """The steps of `<dialect>/sql/migrations` in order. Raises ValueError for a gap or a stray file."""
     migrations = []
-    for entry in sorted((files(__package__) / "sql" / dialect / "migrations").iterdir(), key=lambda entry: entry.name):
+    for entry in sorted((files(__package__) / dialect / "sql" / "migrations").iterdir(), key=lambda entry: entry.name):
         match = _FILE.match(entry.name)
         if match is None:
             raise ValueError(f"{entry.name} is not named like 0001_what_it_does.sql.")

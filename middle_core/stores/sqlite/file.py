@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from middle_core.eventlog.statements import Migration, load_migrations
+from middle_core.stores.statements import Migration, load_migrations
 
 _SCHEME: Final = "sqlite:///"
 _BUSY_MS: Final = 10_000

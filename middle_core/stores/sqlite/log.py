@@ -2,7 +2,7 @@
 
 Every write goes through one thread (`sqlite_threads.Writer`), so that operations of all runs share
 commits and never meet SQLITE_BUSY; a read that `tail` can answer never leaves the loop. It knows no
-LangGraph: checkpoints come in through `transact` (`runs.checkpoints`).
+LangGraph: checkpoints come in through `transact` (`stores.sqlite.checkpoints`).
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ import orjson
 import uuid_utils
 
 from middle_core.errors import InvalidRequest, NotFound, RunIdConflict, StoreUnavailable, Superseded, ThreadBusy
-from middle_core.eventlog.base import Beat, Claim, Ending, Existing, NewRun, Run, RunStatus, Started, Thread, ToolCall
 from middle_core.eventlog.lifecycle import check_run_move, check_tool_move
-from middle_core.eventlog.sqlite_file import FileLock, database_path, open_database
-from middle_core.eventlog.sqlite_interrupts import SqliteInterrupts
-from middle_core.eventlog.sqlite_threads import Readers, T, Work, Writer
-from middle_core.eventlog.statements import load_statements
-from middle_core.eventlog.tail import TailBounds, Tails
+from middle_core.eventlog.port import Beat, Claim, Ending, Existing, NewRun, Run, RunStatus, Started, Thread, ToolCall
 from middle_core.events import TERMINAL, ClientRunId, ClientThreadId, Event, EventType, Owner, Record, RunId, ThreadId
+from middle_core.stores.sqlite.file import FileLock, database_path, open_database
+from middle_core.stores.sqlite.interrupts import SqliteInterrupts
+from middle_core.stores.sqlite.threads import Readers, T, Work, Writer
+from middle_core.stores.statements import load_statements
+from middle_core.stores.tail import TailBounds, Tails
 
 ATTEMPT_GAP: Final = 1_000
 """A new attempt's first seq lies this far beyond the last one: beyond anything a client can have seen."""

@@ -1,6 +1,6 @@
 """`InterruptLog` on SQLite: rows and audit in one transaction with the claim that they are written under.
 
-Part of `eventlog.sqlite`, which gives it the two ways into the database. Knows nothing of runs but their claims.
+Part of `stores.sqlite.log`, which gives it the two ways into the database. Knows nothing of runs but their claims.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import Any, Protocol
 import orjson
 
 from middle_core.errors import InterruptUnknown
-from middle_core.eventlog.base import Claim
 from middle_core.eventlog.interrupts import Answer, Answered, AnswerRecord, Interrupt, InterruptStatus, NewInterrupt
 from middle_core.eventlog.lifecycle import check_interrupt_move
-from middle_core.eventlog.sqlite_threads import T, Work
+from middle_core.eventlog.port import Claim
 from middle_core.events import ThreadId
+from middle_core.stores.sqlite.threads import T, Work
 
 Run = Callable[[sqlite3.Connection, str, Mapping[str, Any]], list[sqlite3.Row]]
 """Runs a statement by its name and reads it out."""
