@@ -26,8 +26,8 @@ from middle_core.backend.client import BackendClient
 from middle_core.models.cerebras import Waiting
 from middle_core.models.factory import build_model, close_model
 from middle_core.node_api.emit import progress
-from middle_core.runs.agui_source import AguiSource
 from middle_core.runs.engine import Engine
+from middle_core.runs.graph.source import GraphSource
 from middle_core.runs.service import RunService
 from middle_core.runs.supervisor import Supervisor
 from middle_core.runs.turn import AgentRules
@@ -78,7 +78,7 @@ async def open_parts(settings: Settings, specs: Mapping[str, Any]) -> AsyncItera
         deps = AgentDeps(checkpointer=saver, model=model, backend=BackendClient(settings.backend_url, http))
         agents = await registry.load(specs, deps)
         sources = {
-            name: AguiSource(name, agent.graph, AgentRules(agent.client_writable, agent.server_tools, agent.legacy_interrupts))
+            name: GraphSource(name, agent.graph, AgentRules(agent.client_writable, agent.server_tools, agent.legacy_interrupts))
             for name, agent in agents.items()
         }
         engine = Engine(log, sources, max_event_bytes=settings.max_event_bytes, approval_ttl_s=settings.approval_ttl_s)

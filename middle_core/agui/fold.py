@@ -1,7 +1,7 @@
 """What a run's logged events amount to, message by message: for threads whose run did not end well.
 
 Pure: events in, messages out. A run that was stopped, failed or lost has shown things that the checkpoint does
-not hold; `AguiSource.settle` writes them there.
+not hold; `GraphSource.settle` writes them there.
 """
 
 from __future__ import annotations

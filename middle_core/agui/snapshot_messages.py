@@ -1,7 +1,7 @@
 """One message of a MESSAGES_SNAPSHOT, as AG-UI's schema wants it.
 
 A browser drops the whole run over one `null` field or one list where a string is due, so each message is
-rebuilt from the fields its role has. Knows no order and no pairing: that is `runs.repair`.
+rebuilt from the fields its role has. Knows no order and no pairing: that is `runs.graph.repair`.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ def offers_cards(body: RunAgentInput) -> bool:
 
 
 def new_interrupt(asked: Mapping[str, Any], *, cards: bool, ttl_s: float, after: str | None = None) -> NewInterrupt:
-    """The row for an interrupt of `runs.interrupts`. cards: as `offers_cards`; ttl_s: for approvals that name none.
+    """The row for an interrupt of `runs.graph.interrupts`. cards: as `offers_cards`; ttl_s: for approvals that name none.
 
     after: the id of the thread's last message.
     """

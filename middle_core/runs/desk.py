@@ -1,6 +1,6 @@
 """One run's dealings with the open questions of its thread: it takes the answers, asks the new ones, and closes what is over.
 
-Between `runs.turn` (what a client said) and `runs.agui_source` (what the graph is given) it decides by the rows alone: a resume
+Between `runs.turn` (what a client said) and `runs.graph.source` (what the graph is given) it decides by the rows alone: a resume
 entry or a tool message counts only for a row that is pending, and only from a principal that may. Knows no graph and no HTTP.
 """
 

@@ -23,10 +23,11 @@ from middle_core.eventlog.port import Claim, Ending, EventLog, Run, RunStatus
 from middle_core.events import Custom, Event, EventType, RunId, custom
 from middle_core.node_api.approvals import APPROVALS
 from middle_core.node_api.tool_ledger import LEDGER, LedgerLine
-from middle_core.runs.agui_source import AguiSource, SourceRun
 from middle_core.runs.appender import Appender
 from middle_core.runs.cards import offers_cards
 from middle_core.runs.desk import Desk, LogApprovals, to_go_on
+from middle_core.runs.graph.graph_run import GraphRun
+from middle_core.runs.graph.source import GraphSource
 from middle_core.runs.request import StartRequest
 from middle_core.runs.turn import rebuild
 from middle_core.stores.sqlite.checkpoints import CLAIM
@@ -108,7 +109,7 @@ class Engine:
     sources: agent name to the source of its events. approval_ttl_s: how long a card may wait for its answer.
     """
 
-    def __init__(self, log: EventLog, sources: Mapping[str, AguiSource], *, max_event_bytes: int, approval_ttl_s: float) -> None:
+    def __init__(self, log: EventLog, sources: Mapping[str, GraphSource], *, max_event_bytes: int, approval_ttl_s: float) -> None:
         self._log = log
         self._sources = sources
         self._max_event_bytes = max_event_bytes
@@ -182,7 +183,7 @@ class Engine:
 
     async def _stream(self, job: Job, desk: Desk, gate: Gate, appender: Appender) -> Ended:
         """Everything from the agent, through the gate, to the appender. Every way it can end becomes an `Ended`."""
-        opened: list[SourceRun] = []
+        opened: list[GraphRun] = []
 
         async def put(events: Iterable[Event]) -> None:
             for event in events:
@@ -211,7 +212,7 @@ class Engine:
             logger.exception("run failed", extra={"run_id": job.run.run_id, "correlation_id": correlation_id}, exc_info=error)
             return Ended(Failed(MiddleCoreError.code, MiddleCoreError().detail, correlation_id), untouched=not opened)
 
-    async def _play(self, job: Job, desk: Desk, appender: Appender, put: Put, opened: list[SourceRun]) -> Ended:
+    async def _play(self, job: Job, desk: Desk, appender: Appender, put: Put, opened: list[GraphRun]) -> Ended:
         """The run as it should go: take the answers, run the graph, write down what it asks. opened: gets the source's run."""
         if job.asked.intent == "withdraw":
             return Ended(Cancelled(by="user", reason="withdrawn by the user"))
@@ -227,7 +228,7 @@ class Engine:
             asked = await desk.ask(view.interrupts)
             await put(asked.events)
             return Ended(Finished(interrupts=asked.interrupts, waits=asked.waits))
-        source_run = source.open(taken.turn, thread_id=job.run.thread_id, run_id=job.run.run_id)
+        source_run = GraphRun(source, taken.turn, thread_id=job.run.thread_id, run_id=job.run.run_id)
         opened.append(source_run)
         async with aclosing(source_run.events()) as events:
             async for event in events:

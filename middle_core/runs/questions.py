@@ -20,7 +20,7 @@ MAX_SHOWN: Final = 8_000
 
 
 def payload(asked: Mapping[str, Any], *, after: str | None) -> dict[str, Any]:
-    """What the row keeps of a question of `runs.interrupts`. after: the id of the thread's last message when it was asked."""
+    """What the row keeps of a question of `runs.graph.interrupts`. after: the id of the thread's last message when it was asked."""
     return {**{key: value for key, value in asked.items() if key != "id"}, MARK: {"after": after}}
 
 

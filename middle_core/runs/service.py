@@ -25,11 +25,11 @@ from middle_core.eventlog.follow import follow
 from middle_core.eventlog.interrupts import CLAIMABLE, Interrupt
 from middle_core.eventlog.port import EventLog, Existing, NewRun, NewThread, Run, RunStatus, Started, Thread
 from middle_core.events import ClientThreadId, Custom, Event, EventType, Record, RunId, ThreadId
-from middle_core.runs.agui_source import AguiSource
 from middle_core.runs.cards import interrupt, legacy, offers_cards, weave
 from middle_core.runs.connection import Connection, plain_end, snapshot
 from middle_core.runs.desk import answered_ids, to_go_on
 from middle_core.runs.engine import Job
+from middle_core.runs.graph.source import GraphSource
 from middle_core.runs.request import StartRequest, own_request
 from middle_core.runs.successor import Successors
 from middle_core.runs.supervisor import Supervisor
@@ -63,7 +63,7 @@ class RunService:
         self,
         log: EventLog,
         supervisor: Supervisor,
-        sources: Mapping[str, AguiSource],
+        sources: Mapping[str, GraphSource],
         *,
         heartbeat_s: float,
         stop_wait_s: float,
@@ -279,7 +279,7 @@ class RunService:
         self._refresh(principal, active)
         return await self._connect_busy(thread, active, source, cards=cards)
 
-    async def _connect_busy(self, thread: Thread, run: Run, source: AguiSource, *, cards: bool) -> Connection:
+    async def _connect_busy(self, thread: Thread, run: Run, source: GraphSource, *, cards: bool) -> Connection:
         """The thread as it was before this run, with the messages that the run took in; its records follow."""
         taken = await self._turn_messages(run)
         made = {message["id"] for message in taken}

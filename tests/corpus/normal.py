@@ -14,7 +14,7 @@ from tests.fakes.play import json_or_text
 _RANDOM_ID = re.compile(
     r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"  # a UUID
     r"|(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])"  # its hex, or LangGraph's hash of a question
-    r"|(?<=-)[0-9a-f]{8}\b"  # what `runs.ids` makes an id unique with
+    r"|(?<=-)[0-9a-f]{8}\b"  # what `runs.graph.ids` makes an id unique with
 )
 _DROPPED = frozenset({"timestamp", "startedAt", "latencyMs", "correlationId", "parentRunId"})
 """Times, and what only the server gives."""

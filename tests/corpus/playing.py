@@ -19,7 +19,8 @@ from middle_core.agui.fold import fold
 from middle_core.agui.gate import Cancelled, End, Failed, Finished, Gate, opening
 from middle_core.errors import MiddleCoreError
 from middle_core.events import ClientRunId, ClientThreadId, Event, RunId, ThreadId
-from middle_core.runs.agui_source import AguiSource
+from middle_core.runs.graph.graph_run import GraphRun
+from middle_core.runs.graph.source import GraphSource
 from middle_core.runs.turn import rebuild
 from tests.corpus.browser import Browser
 from tests.corpus.case import Case, Script, Turn
@@ -46,7 +47,7 @@ Stream = Callable[[RunAgentInput, Turn], AsyncIterator[Event]]
 async def ours(case: Case) -> Played:
     """Our source and our gate, driven as the engine drives them."""
     script = case.build()
-    source = AguiSource("agent", script.graph, script.rules)
+    source = GraphSource("agent", script.graph, script.rules)
     return await _play(script, lambda body, turn: _our_stream(source, case.name, body, turn))
 
 
@@ -95,7 +96,7 @@ def request(turn: Turn, browser: Browser, *, run: str, thread: str) -> dict[str,
     return plain | turn.body(browser)
 
 
-async def _our_stream(source: AguiSource, name: str, body: RunAgentInput, turn: Turn) -> AsyncIterator[Event]:
+async def _our_stream(source: GraphSource, name: str, body: RunAgentInput, turn: Turn) -> AsyncIterator[Event]:
     gate = Gate(
         thread_id=ClientThreadId(THREAD), run_id=ClientRunId(body.run_id), max_event_bytes=MAX_EVENT_BYTES, correlation_id="correlation"
     )
@@ -106,7 +107,7 @@ async def _our_stream(source: AguiSource, name: str, body: RunAgentInput, turn: 
     for event in begin:
         yield event
     end: End
-    run = source.open(rebuild(body, await source.view(thread), source.rules), thread_id=thread, run_id=our_id)
+    run = GraphRun(source, rebuild(body, await source.view(thread), source.rules), thread_id=thread, run_id=our_id)
     try:
         async for event in _until_stopped(run.events(), turn):
             for one in gate.feed(event):

@@ -16,7 +16,8 @@ from typing import Any
 
 from middle_core.agui.gate import Gate
 from middle_core.events import ClientRunId, ClientThreadId, Event, RunId, ThreadId
-from middle_core.runs.agui_source import AguiSource, SourceRun
+from middle_core.runs.graph.graph_run import GraphRun
+from middle_core.runs.graph.source import GraphSource
 from middle_core.runs.turn import Turn
 
 Message = dict[str, Any]
@@ -72,14 +73,14 @@ class Played:
         return [(":".join(one["path"]), one["outcome"]) for one in self.custom("middle_core.node_completed")]
 
 
-async def play(source: AguiSource, turn: Turn | None, thread: str = "t", *, seen: Sequence[Message] = ()) -> Played:
+async def play(source: GraphSource, turn: Turn | None, thread: str = "t", *, seen: Sequence[Message] = ()) -> Played:
     """Play a turn to its end. seen: what the client shows already; default: the thread's history without the turn."""
     shown = list(seen or (await source.view(ThreadId(thread))).messages)
     if turn is not None and turn.restart_at is not None:
         shown = shown[: next(at for at, one in enumerate(shown) if one["id"] == turn.restart_at)]
     if turn is not None:
         shown.extend([*turn.results, *turn.messages])
-    run = source.open(turn, thread_id=ThreadId(thread), run_id=RunId("r"))
+    run = GraphRun(source, turn, thread_id=ThreadId(thread), run_id=RunId("r"))
     async with aclosing(run.events()) as events:
         played = Played([event async for event in events], [], [])
     played.interrupts, played.usage = run.interrupts, run.usage
@@ -97,7 +98,7 @@ async def play(source: AguiSource, turn: Turn | None, thread: str = "t", *, seen
 class Underway:
     """A run in a task of its own, for tests that stop it or look at it from the side."""
 
-    run: SourceRun
+    run: GraphRun
     events: list[Event] = field(default_factory=list)
     task: asyncio.Task[None] | None = None
     _more: asyncio.Event = field(default_factory=asyncio.Event)
@@ -131,9 +132,9 @@ class Underway:
 
 
 @asynccontextmanager
-async def underway(source: AguiSource, turn: Turn, thread: str = "t") -> AsyncIterator[Underway]:
+async def underway(source: GraphSource, turn: Turn, thread: str = "t") -> AsyncIterator[Underway]:
     """A run under way; it is ended when the block is left."""
-    one = Underway(source.open(turn, thread_id=ThreadId(thread), run_id=RunId("r")))
+    one = Underway(GraphRun(source, turn, thread_id=ThreadId(thread), run_id=RunId("r")))
     async with asyncio.TaskGroup() as group:
         one.task = group.create_task(one.drive())
         yield one

@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import tool
 
 from middle_core.node_api.emit import emit_chunk, emit_message, emit_state, emit_token, new_message_id, progress, refuse
-from middle_core.runs.agui_source import AguiSource
+from middle_core.runs.graph.source import GraphSource
 from middle_core.runs.turn import AgentRules
 from tests.fakes import graphs
 from tests.fakes.models import ScriptedModel, call, finish
@@ -17,7 +17,7 @@ from tests.fakes.play import Played, play, says
 
 
 async def played(node: Any, **options: Any) -> Played:
-    return await play(AguiSource("a", graphs.one_node(node, **options), AgentRules()), says("hi"))
+    return await play(GraphSource("a", graphs.one_node(node, **options), AgentRules()), says("hi"))
 
 
 async def test_tokens_are_a_message_that_ends_with_its_node() -> None:
@@ -95,7 +95,7 @@ async def test_chunks_and_progress_from_inside_a_tool() -> None:
         return "done"
 
     model = ScriptedModel(turns=[[call("work", {"q": "x"}, call_id="c"), finish("tool_calls")], ["ok"]])
-    run = await play(AguiSource("a", graphs.tools_chat(model, [work]), AgentRules()), says("hi"))
+    run = await play(GraphSource("a", graphs.tools_chat(model, [work]), AgentRules()), says("hi"))
     assert run.custom("middle_core.progress") == [
         {"label": "reading", "fraction": 0.5, "toolCallId": "c"},
         {"label": "unknown", "fraction": None, "toolCallId": None},

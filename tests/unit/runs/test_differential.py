@@ -14,7 +14,8 @@ from ag_ui.core import BaseEvent, RunAgentInput
 from langchain_core.tools import tool
 from langgraph.runtime import get_runtime
 
-from middle_core.runs.agui_source import AguiSource, SdkAgent
+from middle_core.runs.graph.sdk import SdkAgent
+from middle_core.runs.graph.source import GraphSource
 from middle_core.runs.turn import AgentRules
 from tests.fakes import graphs
 from tests.fakes.models import ScriptedModel, args, call, finish
@@ -67,7 +68,7 @@ def told(events: list[dict[str, Any]], prefix: str) -> list[str]:
 @pytest.mark.parametrize("name", GRAPHS)
 async def test_texts_calls_results_and_questions_are_the_sdks(name: str) -> None:
     expected = await theirs(SdkAgent(name="a", graph=GRAPHS[name]()))
-    source = AguiSource("a", GRAPHS[name](), AgentRules())
+    source = GraphSource("a", GRAPHS[name](), AgentRules())
     played = await play(source, says("hi", "h1"))
     for prefix in ("TEXT_MESSAGE", "TOOL_CALL"):
         assert told(played.events, prefix) == told(expected, prefix)

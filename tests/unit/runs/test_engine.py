@@ -20,8 +20,8 @@ from middle_core.auth.principal import Credential, Principal
 from middle_core.errors import NotFound
 from middle_core.eventlog.port import Claim, Ending, RunStatus
 from middle_core.events import ClientThreadId, Custom, Event, Record, RunId
-from middle_core.runs.agui_source import AguiSource
 from middle_core.runs.engine import Engine
+from middle_core.runs.graph.source import GraphSource
 from middle_core.runs.request import start_request
 from middle_core.runs.service import RunService
 from middle_core.runs.supervisor import Supervisor
@@ -67,13 +67,13 @@ class Parts:
     log: HeldLog
     service: RunService
     supervisor: Supervisor
-    source: AguiSource
+    source: GraphSource
 
 
 @asynccontextmanager
 async def parts(home: Path, graph: Callable[[BaseCheckpointSaver[str]], Graph]) -> AsyncIterator[Parts]:
     async with HeldLog.open(f"sqlite:///{home / 'log.db'}") as log, open_saver(log) as saver:
-        source = AguiSource("a", graph(saver), AgentRules(client_writable=frozenset(), server_tools=frozenset()))
+        source = GraphSource("a", graph(saver), AgentRules(client_writable=frozenset(), server_tools=frozenset()))
         engine = Engine(log, {"a": source}, max_event_bytes=1_000_000, approval_ttl_s=60)
         async with Supervisor(log, engine, replica="r", beat_s=60, lease_s=120) as supervisor:
             service = RunService(log, supervisor, {"a": source}, heartbeat_s=10, stop_wait_s=10, disconnect_grace_s=5)

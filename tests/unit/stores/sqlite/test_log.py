@@ -19,13 +19,13 @@ from middle_core.stores.sqlite.file import DatabaseRefused, database_path
 from middle_core.stores.sqlite.log import SqliteEventLog
 from tests.contracts.eventlog_contract import end, everything, start, text
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 
 
 async def test_after_a_kill_everything_acknowledged_is_there_and_the_lock_is_free(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/log.db"
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.unit.eventlog.writer_process", url, cwd=ROOT, stdout=asyncio.subprocess.PIPE
+        sys.executable, "-m", "tests.unit.stores.sqlite.writer_process", url, cwd=ROOT, stdout=asyncio.subprocess.PIPE
     )
     assert process.stdout is not None
     acknowledged: dict[str, int] = {}

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage
 
-from middle_core.runs.content import MAX_TOOL_TEXT, declined, pieces, tool_text
+from middle_core.runs.graph.content import MAX_TOOL_TEXT, declined, pieces, tool_text
 
 
 def read(content: Any, **extra: Any) -> list[tuple[str, str]]:

@@ -9,7 +9,8 @@ from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.config import get_stream_writer
 
-from middle_core.runs.agui_source import AguiSource
+from middle_core.runs.graph.graph_run import GraphRun
+from middle_core.runs.graph.source import GraphSource
 from middle_core.runs.turn import AgentRules
 from tests.fakes import graphs
 from tests.fakes.models import ScriptedModel
@@ -18,7 +19,7 @@ from tests.fakes.play import play, says
 
 async def test_the_first_token_comes_before_a_model_that_never_waits_is_done() -> None:
     model = ScriptedModel(turns=[["x"] * 20_000])
-    run = AguiSource("a", graphs.chat(model), AgentRules()).open(says("hi"), thread_id="t", run_id="r")  # type: ignore[arg-type]
+    run = GraphRun(GraphSource("a", graphs.chat(model), AgentRules()), says("hi"), thread_id="t", run_id="r")  # type: ignore[arg-type]
     events = run.events()
     async for event in events:
         if event["type"] == "TEXT_MESSAGE_CONTENT":
@@ -36,7 +37,7 @@ async def test_custom_events_keep_their_order_and_the_engines_names_are_refused(
         get_stream_writer()({"n": 2})
         return {"messages": [AIMessage("ok")]}
 
-    played = await play(AguiSource("a", graphs.one_node(node), AgentRules()), says("hi"))
+    played = await play(GraphSource("a", graphs.one_node(node), AgentRules()), says("hi"))
     assert played.custom("mine") == [{"n": 1}]
     assert played.custom("middle_core.run") == []
     assert played.custom("Exit") == [True]
@@ -49,5 +50,5 @@ async def test_custom_events_of_sync_nodes() -> None:
             dispatch_custom_event("mine", at, config=config)
         return {"messages": [AIMessage("ok")]}
 
-    played = await play(AguiSource("a", graphs.one_node(node), AgentRules()), says("hi"))
+    played = await play(GraphSource("a", graphs.one_node(node), AgentRules()), says("hi"))
     assert played.custom("mine") == [0, 1, 2]

@@ -11,7 +11,7 @@ from langgraph.graph import END, START, StateGraph
 
 from middle_core.errors import InvalidRequest
 from middle_core.events import ThreadId
-from middle_core.runs.threads import Threads, completed, fitted, open_calls, starts_with
+from middle_core.runs.graph.thread_state import Threads, completed, fitted, open_calls, starts_with
 from tests.fakes import graphs
 from tests.fakes.models import complaints
 

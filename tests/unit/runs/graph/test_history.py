@@ -7,7 +7,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, SystemMessage, ToolMessage
 
-from middle_core.runs.history import Shown, history, same
+from middle_core.runs.graph.history import Shown, history, same
 
 
 def read(*messages: Any) -> list[dict[str, Any]]:

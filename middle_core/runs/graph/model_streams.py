@@ -19,8 +19,8 @@ from typing import Any
 from langchain_core.utils.json import parse_partial_json
 
 from middle_core.events import Event, EventType
-from middle_core.runs.content import pieces
-from middle_core.runs.ids import Ids
+from middle_core.runs.graph.content import pieces
+from middle_core.runs.graph.ids import Ids
 
 _TEXT_START = EventType.TEXT_MESSAGE_START.value
 _TEXT = EventType.TEXT_MESSAGE_CONTENT.value

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from middle_core.agui.jsonable import TooBig, jsonable
 from middle_core.events import Event
-from middle_core.runs.content import pieces, tool_text
+from middle_core.runs.graph.content import pieces, tool_text
 
 STOPPED: Final = "stopped"
 """The key under which a message that was cut short is marked: in the graph's response_metadata and in the client's `metadata`."""

@@ -18,7 +18,8 @@ from langgraph.types import interrupt
 from middle_core.agui.fold import fold
 from middle_core.errors import InterruptUnknown, InvalidRequest
 from middle_core.events import Custom, ThreadId, custom
-from middle_core.runs.agui_source import AguiSource
+from middle_core.runs.graph.graph_run import GraphRun
+from middle_core.runs.graph.source import GraphSource
 from middle_core.runs.turn import AgentRules, Resume, Turn
 from tests.fakes import graphs
 from tests.fakes.models import ScriptedModel, args, call, complaints, finish
@@ -28,17 +29,17 @@ THREAD = ThreadId("t")
 RULES = AgentRules(server_tools=frozenset({"slow", "fast", "delete", "search"}))
 
 
-def source(graph: graphs.Graph) -> AguiSource:
-    return AguiSource("agent", graph, RULES)
+def source(graph: graphs.Graph) -> GraphSource:
+    return GraphSource("agent", graph, RULES)
 
 
-async def stored(agent: AguiSource) -> list[Any]:
+async def stored(agent: GraphSource) -> list[Any]:
     snapshot = await agent.graph.aget_state({"configurable": {"thread_id": THREAD}})
     assert snapshot.tasks == ()
     return list(snapshot.values.get("messages", []))
 
 
-async def contents(agent: AguiSource) -> list[tuple[str, Any]]:
+async def contents(agent: GraphSource) -> list[tuple[str, Any]]:
     return [(one["role"], one.get("content", "")) for one in (await agent.view(THREAD)).messages]
 
 
@@ -192,7 +193,7 @@ async def test_a_failed_node_keeps_what_was_said_before_it() -> None:
     seen: list[Any] = []
 
     async def watch() -> None:
-        async for event in agent.open(says("hi"), thread_id=THREAD, run_id="r").events():  # type: ignore[arg-type]
+        async for event in GraphRun(agent, says("hi"), thread_id=THREAD, run_id="r").events():  # type: ignore[arg-type]
             seen.append(event)  # noqa: PERF401 - the events before the failure are wanted
 
     with pytest.raises(RuntimeError, match="cut"):
@@ -248,7 +249,7 @@ async def test_a_node_that_cancels_itself_is_no_stop() -> None:
     async def node(state: Any) -> Any:
         raise asyncio.CancelledError
 
-    run = source(graphs.one_node(node)).open(says("hi"), thread_id=THREAD, run_id="r")  # type: ignore[arg-type]
+    run = GraphRun(source(graphs.one_node(node)), says("hi"), thread_id=THREAD, run_id="r")  # type: ignore[arg-type]
     with pytest.raises(NodeCancelledError):
         _ = [event async for event in run.events()]
     task = asyncio.current_task()
@@ -259,7 +260,7 @@ async def test_a_node_that_cancels_itself_is_no_stop() -> None:
 async def test_a_reader_that_leaves_stops_the_graph() -> None:
     said = asyncio.Event()
     model = ScriptedModel(turns=[["x", said, "y", asyncio.Event()]])
-    events = source(graphs.chat(model)).open(says("hi"), thread_id=THREAD, run_id="r").events()  # type: ignore[arg-type]
+    events = GraphRun(source(graphs.chat(model)), says("hi"), thread_id=THREAD, run_id="r").events()  # type: ignore[arg-type]
     async for event in events:
         said.set()
         if event.get("delta") == "y":
@@ -676,7 +677,7 @@ async def test_a_stop_at_any_moment_leaves_a_thread_that_works(shape: Any) -> No
         scripted = model()
         agent = source(shape(scripted, [fast, slow]))
         shown: list[Any] = []
-        events = agent.open(says("hi", "h1"), thread_id=THREAD, run_id="r")  # type: ignore[arg-type]
+        events = GraphRun(agent, says("hi", "h1"), thread_id=THREAD, run_id="r")  # type: ignore[arg-type]
 
         async def watch(events: Any = events, shown: list[Any] = shown, moment: int = moment) -> None:
             async with aclosing(events.events()) as stream:

@@ -9,7 +9,7 @@ import pytest
 
 from middle_core.errors import MiddleCoreError
 from middle_core.events import Event
-from middle_core.runs.mailbox import FULL, MAX_WAITING, Mailbox
+from middle_core.runs.graph.event_queue import FULL, MAX_WAITING, Mailbox
 
 
 def delta(text: str, message_id: str = "m", kind: str = "TEXT_MESSAGE_CONTENT") -> Event:

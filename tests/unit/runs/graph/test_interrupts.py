@@ -10,7 +10,7 @@ from ag_ui_langgraph.interrupts import lg_interrupts_to_agui
 from langgraph.types import Interrupt, PregelTask
 
 from middle_core.errors import MiddleCoreError
-from middle_core.runs.interrupts import MAX_QUESTION, open_interrupts
+from middle_core.runs.graph.interrupts import MAX_QUESTION, open_interrupts
 
 
 def ask(value: Any) -> dict[str, Any]:

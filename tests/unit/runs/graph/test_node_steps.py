@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from middle_core.runs.nodes import Nodes
+from middle_core.runs.graph.node_steps import Nodes
 
 
 def nodes() -> Nodes:

@@ -1,152 +1,59 @@
-"""The source of a run's events: a LangGraph graph, driven for AG-UI.
+"""One run of a graph: the graph's input, its events while it runs, and what it leaves behind.
 
-The only file that knows the CopilotKit SDK's inside. What is right there is used: the graph's input as CopilotKit's
-middleware expects it, message conversion, interrupts. What is measured wrong is replaced: the event stream
-(`runs.tap`, `runs.chunks`, `runs.nodes`), the history lookup, resumes, and what becomes of a message on a thread that
-asks something. It knows no log and no HTTP; it raises what the graph raises.
+It knows no log and no HTTP; it raises what the graph raises.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, Final, cast
 
 import orjson
-from ag_ui.core import RunAgentInput, aggregate_token_usage, token_usage_from_langchain_metadata
-from ag_ui_langgraph.types import SchemaKeys
-from ag_ui_langgraph.utils import agui_messages_to_langchain, convert_langchain_multimodal_to_agui
-from copilotkit import LangGraphAGUIAgent
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from ag_ui.core import aggregate_token_usage, token_usage_from_langchain_metadata
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langgraph.errors import GraphRecursionError
 from langgraph.types import Command
 
-from middle_core.agui.fold import PartialMessage
-from middle_core.agui.jsonable import TooBig, jsonable
 from middle_core.errors import InterruptUnknown, MiddleCoreError
 from middle_core.events import Custom, Event, EventType, RunId, ThreadId, custom
 from middle_core.runs.contained import let_go
-from middle_core.runs.graphs import Graph, context_for, input_keys, output_keys, topology
-from middle_core.runs.history import STOPPED, Message, history, same
-from middle_core.runs.ids import Ids
-from middle_core.runs.interrupts import CANCELLED_ANSWER, open_interrupts
-from middle_core.runs.mailbox import Mailbox
-from middle_core.runs.repair import NO_RESULT, WITHDRAWN
-from middle_core.runs.tap import Tap, told
-from middle_core.runs.threads import Checkpoint, Threads, added_results, completed, configured, fitted, open_calls, starts_with, stored
-from middle_core.runs.turn import AgentRules, ThreadView, Turn
+from middle_core.runs.graph.callbacks import Tap, told
+from middle_core.runs.graph.event_queue import Mailbox
+from middle_core.runs.graph.history import Message, history, same
+from middle_core.runs.graph.ids import Ids
+from middle_core.runs.graph.interrupts import CANCELLED_ANSWER, open_interrupts
+from middle_core.runs.graph.introspection import context_for
+from middle_core.runs.graph.repair import NO_RESULT, WITHDRAWN
+from middle_core.runs.graph.sdk import graph_input, to_langchain, user_parts
+from middle_core.runs.graph.source import GraphSource
+from middle_core.runs.graph.thread_state import (
+    Checkpoint,
+    added_results,
+    configured,
+    fitted,
+    starts_with,
+    stored,
+)
+from middle_core.runs.turn import Turn
 
 RECURSION_LIMIT: Final = 100
 """Steps of a graph, where it names no limit of its own. LangGraph's default is 10,007: a loop that never ends."""
 
-MAX_STATE: Final = 1_000_000
-"""Characters of JSON of the client-visible state."""
 
-_INTERNAL: Final = frozenset({"messages", "tools", "copilotkit", "ag-ui", "__interrupt__"})
+class GraphRun:
+    """One run of a graph. After `events` has ended normally, `interrupts`, `last_message_id` and `usage` hold.
 
+    The questions in `interrupts` stand behind the message `last_message_id`.
 
-class SdkAgent(LangGraphAGUIAgent):
-    """The SDK's agent as it should be configured: no raw events, AG-UI 1.0 interrupts, schemas read from the graph.
-
-    Its constructor takes none of these flags, and `clone` loses what is set after it.
+    Args:
+        source: the agent's graph.
+        turn: what is asked; None goes on from the thread's checkpoint, as after a crash.
+        thread_id: of the thread.
+        run_id: of the run.
     """
 
-    def __init__(self, *, name: str, graph: Graph, description: str | None = None, config: Any = None) -> None:
-        super().__init__(name=name, graph=graph, description=description, config=config)
-        self.emit_raw_events = False
-        self.emit_interrupt_outcome = True
-
-    def clone(self) -> SdkAgent:
-        """A copy for one request, with the flags."""
-        return SdkAgent(name=self.name, graph=self.graph, description=self.description, config=dict(self.config) if self.config else None)
-
-    def get_schema_keys(self, config: Any) -> SchemaKeys:
-        """Read from the graph. The SDK builds JSON schemas for it: 17 ms at each run, and an error for a plain TypedDict on Python 3.11."""
-        constant = self.constant_schema_keys
-        return {"input": [*input_keys(self.graph), *constant], "output": [*output_keys(self.graph), *constant], "config": [], "context": []}
-
-    def get_stream_kwargs(self, input: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:  # noqa: A002 - the SDK's name
-        """The context, fitted to the graph's context_schema: the SDK passes keys that a dataclass does not take."""
-        stream_kwargs = super().get_stream_kwargs(input, *args, **kwargs)
-        stream_kwargs["context"] = context_for(self.graph.context_schema, stream_kwargs.get("context") or {})
-        return stream_kwargs
-
-
-class AguiSource:
-    """One agent's graph. Holds nothing of any thread or run.
-
-    Raises ValueError where the graph cannot be run: no checkpointer, or a context_schema that needs what nobody gives.
-    """
-
-    def __init__(self, name: str, graph: Graph, rules: AgentRules) -> None:
-        if not graph.checkpointer:
-            raise ValueError(f"agent {name}: compile the graph with a checkpointer; without one there is no thread.")
-        self.name = name
-        self.graph = graph
-        self.rules = rules
-        self.sdk = SdkAgent(name=name, graph=graph)
-        self.threads = Threads(graph)
-        self.input_keys = input_keys(graph)
-        self.output_keys = output_keys(graph) - _INTERNAL
-        self._topology = topology(graph)
-        context_for(graph.context_schema, {})
-
-    def open(self, turn: Turn | None, *, thread_id: ThreadId, run_id: RunId) -> SourceRun:
-        """A run of this turn. None goes on from the thread's checkpoint, as after a crash."""
-        return SourceRun(self, turn, thread_id, run_id)
-
-    def topology(self) -> dict[str, Any]:
-        """The compiled graph's nodes and edges: see `graphs.topology`."""
-        return self._topology
-
-    async def view(self, thread_id: ThreadId) -> ThreadView:
-        """The thread as the client sees it."""
-        checkpoint = await self.threads.read(thread_id)
-        return ThreadView(
-            messages=history(checkpoint.messages, _user_parts),
-            pending_client_calls=open_calls(checkpoint.messages, but=self.rules.server_tools),
-            interrupts=open_interrupts(checkpoint.snapshot.tasks),
-            basis=checkpoint,
-        )
-
-    async def state(self, thread_id: ThreadId) -> dict[str, Any]:
-        """The client-visible state, without messages and internal keys."""
-        return self.visible((await self.threads.read(thread_id)).snapshot.values)
-
-    async def settle(
-        self, thread_id: ThreadId, partials: Sequence[PartialMessage], *, note: str, outcomes: Mapping[str, str] = MappingProxyType({})
-    ) -> list[Event]:
-        """Give the thread what a run has shown and its checkpoint lacks, and leave nothing pending. Idempotent.
-
-        note: how the run ended, for the texts of calls without a result ("stopped", "interrupted"). outcomes: what is known of
-        calls by other means. Returns these results as events: a client that is not told them shows the calls as running.
-        """
-        checkpoint = await self.threads.finalised(await self.threads.read(thread_id))
-        if not checkpoint.holds_messages:
-            return []
-        known = {one.id for one in checkpoint.messages}
-        lacking = [one for partial in partials if partial.message_id not in known for one in _from_partial(partial, note)]
-        shown = {call.call_id: call.result for one in partials for call in one.calls if call.result is not None}
-        words = "the user stopped it" if note == STOPPED else "the run was interrupted"
-        valid = completed([*checkpoint.messages, *lacking], {**outcomes, **shown}, why=f"This call was not completed: {words}.")
-        await self.threads.write(checkpoint, valid)
-        return [told(one) for one in added_results(checkpoint.messages, valid) if one.tool_call_id not in shown]
-
-    def visible(self, values: Any) -> dict[str, Any]:
-        """The keys of a state that a client may see, as JSON."""
-        if not isinstance(values, Mapping):
-            return {}
-        try:
-            return cast("dict[str, Any]", jsonable({key: values[key] for key in values if key in self.output_keys}, budget=MAX_STATE))
-        except TooBig as error:
-            raise MiddleCoreError("The agent's state is too large to be shown.") from error
-
-
-class SourceRun:
-    """One run of a graph. `interrupts`, `last_message_id` (behind which they are asked) and `usage` hold after `events` has ended normally."""
-
-    def __init__(self, source: AguiSource, turn: Turn | None, thread_id: ThreadId, run_id: RunId) -> None:
+    def __init__(self, source: GraphSource, turn: Turn | None, *, thread_id: ThreadId, run_id: RunId) -> None:
         self._source = source
         self._turn = turn
         self._thread_id = thread_id
@@ -241,7 +148,7 @@ class SourceRun:
         withdrawn = bool(open_interrupts(checkpoint.snapshot.tasks))
         threads = self._source.threads
         checkpoint = await threads.finalised(checkpoint)
-        fresh = _langchain([*turn.results, *turn.messages])
+        fresh = to_langchain([*turn.results, *turn.messages])
         base, fresh = fitted(checkpoint.messages, fresh, restart_at=turn.restart_at, why=WITHDRAWN if withdrawn else NO_RESULT)
         if await threads.write(checkpoint, base):
             self._rewritten = True
@@ -260,18 +167,14 @@ class SourceRun:
 
     def _input(self, turn: Turn, messages: list[BaseMessage]) -> dict[str, Any]:
         """The graph's input as the SDK makes it, but only keys that the graph has."""
-        request = RunAgentInput.model_validate(
-            {
-                "threadId": self._thread_id,
-                "runId": self._run_id,
-                "state": {},
-                "messages": [],
-                "tools": list(turn.tools),
-                "context": list(turn.context),
-                "forwardedProps": {},
-            }
+        merged = graph_input(
+            self._source.sdk,
+            thread_id=self._thread_id,
+            run_id=self._run_id,
+            state=turn.state,
+            tools=turn.tools,
+            context=turn.context,
         )
-        merged = self._source.sdk.langgraph_default_merge_state(dict(turn.state), [], request)
         merged["messages"] = messages
         return {key: value for key, value in merged.items() if key in self._source.input_keys}
 
@@ -279,9 +182,9 @@ class SourceRun:
 
     async def _pump(self, inputs: Sequence[Any], tap: Tap) -> None:
         source = self._source
-        for graph_input in inputs:
-            if isinstance(graph_input, Turn):
-                _, more = await self._fresh(await source.threads.read(self._thread_id), graph_input)
+        for given in inputs:
+            if isinstance(given, Turn):
+                _, more = await self._fresh(await source.threads.read(self._thread_id), given)
                 tap.say(self._notices)
                 await self._pump(more, tap)
                 continue
@@ -292,7 +195,7 @@ class SourceRun:
                 config["recursion_limit"] = RECURSION_LIMIT
             offered = {"thread_id": self._thread_id, "copilotkit": self._copilotkit()}
             stream = source.graph.astream(
-                graph_input, config, context=context_for(source.graph.context_schema, offered), stream_mode=["values", "custom"]
+                given, config, context=context_for(source.graph.context_schema, offered), stream_mode=["values", "custom"]
             )
             async for mode, data in stream:
                 if mode == "values":
@@ -344,9 +247,9 @@ class SourceRun:
         events.extend(self._snapshot(source.visible(self._values)))
         after = stored(self._values)
         if self.interrupts:
-            self.last_message_id = next((one["id"] for one in reversed(history(after, _user_parts))), None)
+            self.last_message_id = next((one["id"] for one in reversed(history(after, user_parts))), None)
         if self._differs(before, after, tap.shown.messages()):
-            events.append({"type": EventType.MESSAGES_SNAPSHOT.value, "messages": history(after, _user_parts)})
+            events.append({"type": EventType.MESSAGES_SNAPSHOT.value, "messages": history(after, user_parts)})
         return events
 
     def _differs(self, before: Sequence[BaseMessage], after: Sequence[BaseMessage], shown: list[Message]) -> bool:
@@ -355,38 +258,8 @@ class SourceRun:
             return True
         turn = self._turn or Turn()
         own = [one["id"] for one in (*turn.results, *turn.messages)]
-        stored = history(after[len(before) :], _user_parts)
+        stored = history(after[len(before) :], user_parts)
         return [one["id"] for one in stored[: len(own)]] != own or not same(shown, stored[len(own) :])
-
-
-def _langchain(messages: Sequence[Message]) -> list[BaseMessage]:
-    request = RunAgentInput.model_validate({"threadId": "-", "runId": "-", "messages": list(messages)})
-    return agui_messages_to_langchain(request.messages)
-
-
-def _user_parts(message: HumanMessage) -> Any:
-    parts = convert_langchain_multimodal_to_agui(message.content)
-    return [one.model_dump(by_alias=True, exclude_none=True, mode="json") for one in parts]
-
-
-def _from_partial(partial: PartialMessage, note: str) -> list[BaseMessage]:
-    """The message that the thread lacks; none where nothing was said."""
-    if partial.said is not None:
-        return _langchain([dict(partial.said)])
-    if not partial.text and not partial.calls:
-        return []
-    calls, broken = [], []
-    for one in partial.calls:
-        try:
-            arguments = orjson.loads(one.arguments or "{}")
-        except orjson.JSONDecodeError:
-            arguments = None
-        if isinstance(arguments, dict):
-            calls.append({"name": one.name, "args": arguments, "id": one.call_id, "type": "tool_call"})
-        else:
-            broken.append({"name": one.name, "args": one.arguments, "id": one.call_id, "error": None, "type": "invalid_tool_call"})
-    marks = {} if partial.closed else {STOPPED: note}
-    return [AIMessage(partial.text, id=partial.message_id, tool_calls=calls, invalid_tool_calls=broken, response_metadata=marks)]
 
 
 def _failure(pump: asyncio.Task[None]) -> BaseException | None:

@@ -2,7 +2,7 @@
 
 One inline callback handler sees everything on one path (model chunks, tools, nodes, custom events), so that the order
 holds; LangGraph's stream modes come through another queue and overtake each other. It is attached by
-`runs.agui_source` and knows LangGraph's callbacks, but no thread, no turn and no checkpoint.
+`runs.graph.source` and knows LangGraph's callbacks, but no thread, no turn and no checkpoint.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from langgraph.types import Command
 from middle_core.agui.endings import refused
 from middle_core.events import Custom, Event, EventType, custom
 from middle_core.node_api.emit import Emitted
-from middle_core.runs.chunks import Chunks, Show
-from middle_core.runs.content import declined, tool_text
-from middle_core.runs.history import Shown
-from middle_core.runs.ids import Ids
-from middle_core.runs.mailbox import Mailbox
-from middle_core.runs.nodes import NodeOutcome, Nodes
+from middle_core.runs.graph.content import declined, tool_text
+from middle_core.runs.graph.event_queue import Mailbox
+from middle_core.runs.graph.history import Shown
+from middle_core.runs.graph.ids import Ids
+from middle_core.runs.graph.model_streams import Chunks, Show
+from middle_core.runs.graph.node_steps import NodeOutcome, Nodes
 
 logger = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ import pytest
 from langgraph.graph import START, StateGraph
 from pydantic import BaseModel
 
-from middle_core.runs.graphs import context_for, input_keys, joins_messages, output_keys, topology
+from middle_core.runs.graph.introspection import context_for, input_keys, joins_messages, output_keys, topology
 from tests.fakes import graphs
 from tests.fakes.models import ScriptedModel
 

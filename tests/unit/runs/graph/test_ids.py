@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from middle_core.runs.ids import Ids
+from middle_core.runs.graph.ids import Ids
 
 
 def test_a_free_id_is_taken_as_it_is() -> None:

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
-from middle_core.runs.ids import Ids
+from middle_core.runs.graph.ids import Ids
 
 NO_RESULT: Final = "This call was not carried out: the conversation went on without it."
 WITHDRAWN: Final = "This call was not carried out: the user said something else instead of answering."

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, ToolMessage
 
-from middle_core.runs.repair import NO_RESULT, NOT_JSON, repair
+from middle_core.runs.graph.repair import NO_RESULT, NOT_JSON, repair
 from tests.fakes.models import complaints
 
 

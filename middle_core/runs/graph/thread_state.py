@@ -19,8 +19,8 @@ from langgraph.types import Overwrite, StateSnapshot, StateUpdate
 
 from middle_core.errors import InvalidRequest
 from middle_core.events import ThreadId
-from middle_core.runs.graphs import Graph, joins_messages
-from middle_core.runs.repair import repair
+from middle_core.runs.graph.introspection import Graph, joins_messages
+from middle_core.runs.graph.repair import repair
 
 _COPY: Final = "__copy__"
 """LangGraph's name for an update that repeats the newest checkpoint."""

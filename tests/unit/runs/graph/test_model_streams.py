@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AIMessageChunk, message_chunk_to_message
 
 from middle_core.events import Event
-from middle_core.runs.chunks import Chunks, Show
-from middle_core.runs.history import Shown, history, same
-from middle_core.runs.ids import Ids
+from middle_core.runs.graph.history import Shown, history, same
+from middle_core.runs.graph.ids import Ids
+from middle_core.runs.graph.model_streams import Chunks, Show
 from tests.fakes.play import complaints
 
 

@@ -25,7 +25,8 @@ from pydantic import BaseModel
 
 from middle_core.errors import MiddleCoreError
 from middle_core.events import RunId, ThreadId
-from middle_core.runs.agui_source import AguiSource
+from middle_core.runs.graph.graph_run import GraphRun
+from middle_core.runs.graph.source import GraphSource
 from middle_core.runs.turn import AgentRules, Turn, rebuild
 from tests.fakes import graphs
 from tests.fakes.models import ScriptedModel, args, call, finish
@@ -35,8 +36,8 @@ RULES = AgentRules()
 THREAD = ThreadId("t")
 
 
-def source(graph: graphs.Graph, rules: AgentRules = RULES) -> AguiSource:
-    return AguiSource("agent", graph, rules)
+def source(graph: graphs.Graph, rules: AgentRules = RULES) -> GraphSource:
+    return GraphSource("agent", graph, rules)
 
 
 async def streamed(*items: Any, strict: bool = False) -> Any:
@@ -345,7 +346,7 @@ async def test_only_the_tool_calls_that_the_author_wants_are_streamed(wanted: An
         return {}
 
     agent = source(graphs.one_node(node))
-    run = agent.open(says("hi"), thread_id=THREAD, run_id=RunId("r"))
+    run = GraphRun(agent, says("hi"), thread_id=THREAD, run_id=RunId("r"))
     assert [one["toolCallName"] async for one in run.events() if one["type"] == "TOOL_CALL_START"] == shown
 
 
@@ -402,7 +403,7 @@ async def test_nodes_of_a_subgraph_have_a_path() -> None:
 async def test_a_failed_node_is_ended_as_failed_and_its_sibling_as_cancelled() -> None:
     # Raw events hold no end for either (and the SDK shows str(exc) to the browser: that is the gate's to prevent).
     agent = source(graphs.fails(RuntimeError("postgres://u:p@h"), beside=asyncio.Event()))
-    run = agent.open(says("hi"), thread_id=THREAD, run_id=RunId("r"))
+    run = GraphRun(agent, says("hi"), thread_id=THREAD, run_id=RunId("r"))
     seen: list[Any] = []
 
     async def watch() -> None:
@@ -489,7 +490,7 @@ async def test_a_tool_result_is_told_before_its_slower_sibling_is_done() -> None
         turns=[[call("slow", {"q": "x"}, call_id="s", index=0), call("fast", {"q": "x"}, call_id="f", index=1)], ["done"]]
     )
     agent = source(graphs.tools_chat(model, [fast, slow]))
-    run = agent.open(says("hi"), thread_id=THREAD, run_id=RunId("r"))
+    run = GraphRun(agent, says("hi"), thread_id=THREAD, run_id=RunId("r"))
     results = []
     async with asyncio.timeout(5):
         async for event in run.events():
@@ -811,9 +812,9 @@ async def test_a_turn_that_was_rebuilt_from_a_view_reads_the_thread_once() -> No
     body = RunAgentInput.model_validate({"threadId": "t", "runId": "r", "messages": [{"id": "h", "role": "user", "content": "two"}]})
     turn = rebuild(body, await agent.view(THREAD), RULES)
     saver.reads = 0
-    assert [event async for event in agent.open(turn, thread_id=THREAD, run_id=RunId("r")).events()]
+    assert [event async for event in GraphRun(agent, turn, thread_id=THREAD, run_id=RunId("r")).events()]
     assert saver.reads == 1, "LangGraph's own"
-    other = [event async for event in agent.open(turn, thread_id=ThreadId("other"), run_id=RunId("r")).events()]
+    other = [event async for event in GraphRun(agent, turn, thread_id=ThreadId("other"), run_id=RunId("r")).events()]
     assert [one["delta"] for one in other if one.get("delta")] == ["x"]
     assert len((await agent.view(ThreadId("other"))).messages) == 2
 

@@ -1,0 +1,93 @@
+"""The CopilotKit SDK, as far as it is used: its agent's input, and its message conversion.
+
+The only file that imports `copilotkit` and `ag_ui_langgraph`. What the SDK does right is used through here; what is measured
+wrong is replaced elsewhere: its event stream (`runs.graph.callbacks`, `runs.graph.model_streams`, `runs.graph.node_steps`), its
+look-up of history, its resumes, and what it does with a message on a thread that asks something. It knows no run and no thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ag_ui.core import RunAgentInput
+from ag_ui_langgraph.types import SchemaKeys
+from ag_ui_langgraph.utils import agui_messages_to_langchain, convert_langchain_multimodal_to_agui
+from copilotkit import LangGraphAGUIAgent
+from langchain_core.messages import BaseMessage, HumanMessage
+
+from middle_core.events import RunId, ThreadId
+from middle_core.runs.graph.history import Message
+from middle_core.runs.graph.introspection import Graph, context_for, input_keys, output_keys
+
+
+class SdkAgent(LangGraphAGUIAgent):
+    """The SDK's agent as it should be configured: no raw events, AG-UI 1.0 interrupts, schemas read from the graph.
+
+    Its constructor takes none of these flags, and `clone` loses what is set after it.
+    """
+
+    def __init__(self, *, name: str, graph: Graph, description: str | None = None, config: Any = None) -> None:
+        super().__init__(name=name, graph=graph, description=description, config=config)
+        self.emit_raw_events = False
+        self.emit_interrupt_outcome = True
+
+    def clone(self) -> SdkAgent:
+        """A copy for one request, with the flags."""
+        return SdkAgent(name=self.name, graph=self.graph, description=self.description, config=dict(self.config) if self.config else None)
+
+    def get_schema_keys(self, config: Any) -> SchemaKeys:
+        """Read from the graph. The SDK builds JSON schemas for it: 17 ms at each run, and an error for a plain TypedDict on Python 3.11."""
+        constant = self.constant_schema_keys
+        return {"input": [*input_keys(self.graph), *constant], "output": [*output_keys(self.graph), *constant], "config": [], "context": []}
+
+    def get_stream_kwargs(self, input: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:  # noqa: A002 - the SDK's name
+        """The context, fitted to the graph's context_schema: the SDK passes keys that a dataclass does not take."""
+        stream_kwargs = super().get_stream_kwargs(input, *args, **kwargs)
+        stream_kwargs["context"] = context_for(self.graph.context_schema, stream_kwargs.get("context") or {})
+        return stream_kwargs
+
+
+def graph_input(
+    agent: SdkAgent,
+    *,
+    thread_id: ThreadId,
+    run_id: RunId,
+    state: Mapping[str, Any],
+    tools: Sequence[Mapping[str, Any]],
+    context: Sequence[Mapping[str, Any]],
+) -> dict[str, Any]:
+    """The graph's input without its messages, in the shape that CopilotKit's middleware expects.
+
+    Args:
+        agent: the SDK's agent for the graph.
+        thread_id: of the thread.
+        run_id: of the run.
+        state: the keys that the client may write, with their values.
+        tools: the browser's tools, as AG-UI objects.
+        context: the browser's readables, as AG-UI objects.
+    """
+    request = RunAgentInput.model_validate(
+        {
+            "threadId": thread_id,
+            "runId": run_id,
+            "state": {},
+            "messages": [],
+            "tools": list(tools),
+            "context": list(context),
+            "forwardedProps": {},
+        }
+    )
+    return agent.langgraph_default_merge_state(dict(state), [], request)
+
+
+def to_langchain(messages: Sequence[Message]) -> list[BaseMessage]:
+    """AG-UI messages as LangChain's."""
+    request = RunAgentInput.model_validate({"threadId": "-", "runId": "-", "messages": list(messages)})
+    return agui_messages_to_langchain(request.messages)
+
+
+def user_parts(message: HumanMessage) -> Any:
+    """The content of a user's message as AG-UI parts."""
+    parts = convert_langchain_multimodal_to_agui(message.content)
+    return [one.model_dump(by_alias=True, exclude_none=True, mode="json") for one in parts]

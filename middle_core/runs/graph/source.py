@@ -1,0 +1,121 @@
+"""One agent's LangGraph graph as a source of AG-UI events: what it is, and what its threads hold.
+
+`runs.graph.graph_run` runs it. It knows no log and no HTTP.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final, cast
+
+import orjson
+from langchain_core.messages import AIMessage, BaseMessage
+
+from middle_core.agui.fold import PartialMessage
+from middle_core.agui.jsonable import TooBig, jsonable
+from middle_core.errors import MiddleCoreError
+from middle_core.events import Event, ThreadId
+from middle_core.runs.graph.callbacks import told
+from middle_core.runs.graph.history import STOPPED, history
+from middle_core.runs.graph.interrupts import open_interrupts
+from middle_core.runs.graph.introspection import Graph, context_for, input_keys, output_keys, topology
+from middle_core.runs.graph.sdk import SdkAgent, to_langchain, user_parts
+from middle_core.runs.graph.thread_state import (
+    Threads,
+    added_results,
+    completed,
+    open_calls,
+)
+from middle_core.runs.turn import AgentRules, ThreadView
+
+MAX_STATE: Final = 1_000_000
+"""Characters of JSON of the client-visible state."""
+
+_INTERNAL: Final = frozenset({"messages", "tools", "copilotkit", "ag-ui", "__interrupt__"})
+
+
+class GraphSource:
+    """One agent's graph. Holds nothing of any thread or run.
+
+    Raises ValueError where the graph cannot be run: no checkpointer, or a context_schema that needs what nobody gives.
+    """
+
+    def __init__(self, name: str, graph: Graph, rules: AgentRules) -> None:
+        if not graph.checkpointer:
+            raise ValueError(f"agent {name}: compile the graph with a checkpointer; without one there is no thread.")
+        self.name = name
+        self.graph = graph
+        self.rules = rules
+        self.sdk = SdkAgent(name=name, graph=graph)
+        self.threads = Threads(graph)
+        self.input_keys = input_keys(graph)
+        self.output_keys = output_keys(graph) - _INTERNAL
+        self._topology = topology(graph)
+        context_for(graph.context_schema, {})
+
+    def topology(self) -> dict[str, Any]:
+        """The compiled graph's nodes and edges: see `graphs.topology`."""
+        return self._topology
+
+    async def view(self, thread_id: ThreadId) -> ThreadView:
+        """The thread as the client sees it."""
+        checkpoint = await self.threads.read(thread_id)
+        return ThreadView(
+            messages=history(checkpoint.messages, user_parts),
+            pending_client_calls=open_calls(checkpoint.messages, but=self.rules.server_tools),
+            interrupts=open_interrupts(checkpoint.snapshot.tasks),
+            basis=checkpoint,
+        )
+
+    async def state(self, thread_id: ThreadId) -> dict[str, Any]:
+        """The client-visible state, without messages and internal keys."""
+        return self.visible((await self.threads.read(thread_id)).snapshot.values)
+
+    async def settle(
+        self, thread_id: ThreadId, partials: Sequence[PartialMessage], *, note: str, outcomes: Mapping[str, str] = MappingProxyType({})
+    ) -> list[Event]:
+        """Give the thread what a run has shown and its checkpoint lacks, and leave nothing pending. Idempotent.
+
+        note: how the run ended, for the texts of calls without a result ("stopped", "interrupted"). outcomes: what is known of
+        calls by other means. Returns these results as events: a client that is not told them shows the calls as running.
+        """
+        checkpoint = await self.threads.finalised(await self.threads.read(thread_id))
+        if not checkpoint.holds_messages:
+            return []
+        known = {one.id for one in checkpoint.messages}
+        lacking = [one for partial in partials if partial.message_id not in known for one in _from_partial(partial, note)]
+        shown = {call.call_id: call.result for one in partials for call in one.calls if call.result is not None}
+        words = "the user stopped it" if note == STOPPED else "the run was interrupted"
+        valid = completed([*checkpoint.messages, *lacking], {**outcomes, **shown}, why=f"This call was not completed: {words}.")
+        await self.threads.write(checkpoint, valid)
+        return [told(one) for one in added_results(checkpoint.messages, valid) if one.tool_call_id not in shown]
+
+    def visible(self, values: Any) -> dict[str, Any]:
+        """The keys of a state that a client may see, as JSON."""
+        if not isinstance(values, Mapping):
+            return {}
+        try:
+            return cast("dict[str, Any]", jsonable({key: values[key] for key in values if key in self.output_keys}, budget=MAX_STATE))
+        except TooBig as error:
+            raise MiddleCoreError("The agent's state is too large to be shown.") from error
+
+
+def _from_partial(partial: PartialMessage, note: str) -> list[BaseMessage]:
+    """The message that the thread lacks; none where nothing was said."""
+    if partial.said is not None:
+        return to_langchain([dict(partial.said)])
+    if not partial.text and not partial.calls:
+        return []
+    calls, broken = [], []
+    for one in partial.calls:
+        try:
+            arguments = orjson.loads(one.arguments or "{}")
+        except orjson.JSONDecodeError:
+            arguments = None
+        if isinstance(arguments, dict):
+            calls.append({"name": one.name, "args": arguments, "id": one.call_id, "type": "tool_call"})
+        else:
+            broken.append({"name": one.name, "args": one.arguments, "id": one.call_id, "error": None, "type": "invalid_tool_call"})
+    marks = {} if partial.closed else {STOPPED: note}
+    return [AIMessage(partial.text, id=partial.message_id, tool_calls=calls, invalid_tool_calls=broken, response_metadata=marks)]
