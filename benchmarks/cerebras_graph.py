@@ -12,7 +12,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from pydantic import SecretStr
 
-from middle_core.models.cerebras import ChatCerebras
+from middle_core.models.cerebras.model import ChatCerebras
 
 
 def _builder(model: BaseChatModel) -> StateGraph[Any, Any, Any, Any]:

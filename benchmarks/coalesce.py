@@ -24,7 +24,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import HumanMessage
 from langgraph.graph import END, START, MessagesState, StateGraph
 
-from middle_core.models.cerebras import ChatCerebras
+from middle_core.models.cerebras.model import ChatCerebras
 from middle_core.models.coalesce import Coalesce
 
 ROUNDS = 3

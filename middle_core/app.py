@@ -23,22 +23,25 @@ from middle_core.agents import registry
 from middle_core.agents.registry import AgentDeps, AgentNotLoaded
 from middle_core.auth.verify import Verifier
 from middle_core.backend.client import BackendClient
-from middle_core.models.cerebras import Waiting
+from middle_core.models.cerebras.model import Waiting
 from middle_core.models.factory import build_model, close_model
 from middle_core.node_api.emit import progress
 from middle_core.runs.engine import Engine
 from middle_core.runs.graph.source import GraphSource
+from middle_core.runs.intake.turn import AgentRules
 from middle_core.runs.service import RunService
 from middle_core.runs.supervisor import Supervisor
-from middle_core.runs.turn import AgentRules
 from middle_core.settings import Settings
 from middle_core.stores.sqlite.checkpoints import open_saver
 from middle_core.stores.sqlite.file import DatabaseRefused, database_path, schema_version
 from middle_core.stores.sqlite.log import SqliteEventLog
-from middle_core.transports import chat, copilotkit, dev_token, diag, graph_page, health, problems, threads
-from middle_core.transports.caller import Caller
-from middle_core.transports.correlation import CorrelationMiddleware
-from middle_core.transports.streams import StreamPolicy
+from middle_core.transports import dev_token, diag, graph_page, health, threads
+from middle_core.transports.agui import door as copilotkit
+from middle_core.transports.chat import door as chat
+from middle_core.transports.http import problems
+from middle_core.transports.http.caller import Caller
+from middle_core.transports.http.correlation import CorrelationMiddleware
+from middle_core.transports.sse.streams import StreamPolicy
 
 logger = logging.getLogger(__name__)
 

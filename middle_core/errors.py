@@ -26,7 +26,7 @@
     └── Unclaimed                      500 internal (never leaves the engine)
 
 `detail` is for people and for clients: it never carries an exception's text, a secret or a path.
-The cause goes to the log through `raise ... from`. This module renders nothing: `transports.problems`
+The cause goes to the log through `raise ... from`. This module renders nothing: `transports.http.problems`
 makes problem+json of it, `agui.gate` makes RUN_ERROR of it.
 """
 

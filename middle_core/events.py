@@ -94,7 +94,7 @@ def custom(name: Custom, **value: Any) -> Event:
 class Outcome(StrEnum):
     """`outcome.type` of RUN_FINISHED in the log. Absent means success.
 
-    `cancelled` is ours: @ag-ui/client 0.0.59 rejects it, so `transports/wire` downgrades it.
+    `cancelled` is ours: @ag-ui/client 0.0.59 rejects it, so `transports.agui.frames` downgrades it.
     """
 
     INTERRUPT = "interrupt"

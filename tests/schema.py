@@ -10,14 +10,15 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from middle_core.transports import chat, chat_openapi
-from middle_core.transports.caller import Caller
-from middle_core.transports.wire.chat_events import ChatFrames, ChatProjector
-from middle_core.transports.wire.chat_response import VERSION
+from middle_core.transports.chat import door as chat
+from middle_core.transports.chat import openapi as chat_openapi
+from middle_core.transports.chat.events import ChatFrames, ChatProjector
+from middle_core.transports.chat.response import VERSION
+from middle_core.transports.http.caller import Caller
 
 ROOT = Path(__file__).parents[1]
 SCHEMAS = ROOT / "docs" / "schema"
-GOLDEN = ROOT / "tests" / "unit" / "transports" / "wire" / "golden"
+GOLDEN = ROOT / "tests" / "unit" / "transports" / "chat" / "golden"
 
 
 def routes() -> APIRouter:
@@ -27,7 +28,7 @@ def routes() -> APIRouter:
 
 
 def main() -> None:
-    from tests.unit.transports.wire.test_chat_events import rich  # noqa: PLC0415 - the test's own turn, needed here alone
+    from tests.unit.transports.chat.test_events import rich  # noqa: PLC0415 - the test's own turn, needed here alone
 
     chat_openapi.write(SCHEMAS, routes())
     projector, encode = ChatProjector(), ChatFrames(tokens=True)

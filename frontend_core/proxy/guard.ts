@@ -15,7 +15,7 @@ export type Route =
   | { readonly kind: "run" | "connect"; readonly agent: string }
   | { readonly kind: "stop"; readonly agent: string; readonly thread: string };
 
-/** As middle-core takes them (`middle_core/runs/request.py`): fit for a path, a header and a key. */
+/** As middle-core takes them (`middle_core/runs/intake/request.py`): fit for a path, a header and a key. */
 const ID = /^[A-Za-z0-9][A-Za-z0-9_.:@~-]{0,127}$/;
 const AGENT = /^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,63}$/;
 

@@ -83,7 +83,7 @@ def terminal(end: End, *, thread_id: ClientThreadId, run_id: ClientRunId, max_ev
     """The records that end a run; the last one is its one terminal event.
 
     A cancelled run says so twice, in CUSTOM `middle_core.run_cancelled` and in `outcome`: @ag-ui/client 0.0.59
-    cannot parse the outcome, so `transports.wire` takes it away and the CUSTOM event is what is left of it.
+    cannot parse the outcome, so `transports.agui.frames` takes it away and the CUSTOM event is what is left of it.
     """
     if isinstance(end, Failed):
         error: Event = {

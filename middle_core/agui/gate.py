@@ -5,7 +5,7 @@ Pure: events in, events out. It repairs what has one sensible repair (the table 
 nothing about a run's fate, reads no clock, and knows neither agents nor transports.
 
 Legal is what both the AG-UI 1.x documents (https://docs.ag-ui.com/concepts/events) and the verifier of
-@ag-ui/client 0.0.59 accept. What that client cannot *parse* is no matter of this module: see `transports.wire`.
+@ag-ui/client 0.0.59 accept. What that client cannot *parse* is no matter of this module: see `transports.agui.frames`.
 
 Ids. Text, reasoning and tool messages share one namespace (the client appends text to whichever message has the
 id), tool calls have another. An id whose message or call was ended and starts again gets a suffix, `m~2`, for

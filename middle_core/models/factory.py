@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from langchain_core.language_models import BaseChatModel
 
-from middle_core.models.cerebras import DEFAULT_BASE_URL, DEFAULT_MODEL, ChatCerebras, OnWait
+from middle_core.models.cerebras.model import DEFAULT_BASE_URL, DEFAULT_MODEL, ChatCerebras, OnWait
 from middle_core.models.coalesce import Coalesce
-from middle_core.models.offline import OfflineModel
+from middle_core.models.offline.model import OfflineModel
 
 KINDS = "Use 'cerebras:<name>', 'offline' or 'openai:<name>@<base url>'."
 

@@ -16,7 +16,7 @@ from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_openai import ChatOpenAI
 
 from middle_core.errors import ModelError, ModelStreamCut, ModelUnavailable
-from middle_core.models.cerebras_errors import by_status
+from middle_core.models.cerebras.errors import by_status
 
 FAULTS = (openai.APIError, httpx.HTTPError)
 

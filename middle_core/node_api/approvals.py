@@ -1,7 +1,7 @@
 """What a person has to approve before it is done, as node code sees it: the port, and what both of its sides must agree on.
 
 An approval is a row of the log; nothing else authorises anything. The engine hands in the real port, bound to the run's
-claim; `agents.approval` asks through it, the engine's side (`runs.desk`) takes the answers. Both compute the digest of the
+claim; `agents.approval` asks through it, the engine's side (`runs.questions.answering`) takes the answers. Both compute the digest of the
 arguments here, so that what was shown is what runs.
 """
 

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import httpx
 
-from middle_core.transports.wire.sse_frames import Frame, FrameTooLong, SseParser
+from middle_core.transports.sse.frames import Frame, FrameTooLong, SseParser
 
 CONNECT_S: Final = 10.0
 MAX_BYTES: Final = 16 * 1024 * 1024

@@ -24,12 +24,12 @@ from middle_core.events import Custom, Event, EventType, RunId, custom
 from middle_core.node_api.approvals import APPROVALS
 from middle_core.node_api.tool_ledger import LEDGER, LedgerLine
 from middle_core.runs.appender import Appender
-from middle_core.runs.cards import offers_cards
-from middle_core.runs.desk import Desk, LogApprovals, to_go_on
 from middle_core.runs.graph.graph_run import GraphRun
 from middle_core.runs.graph.source import GraphSource
-from middle_core.runs.request import StartRequest
-from middle_core.runs.turn import rebuild
+from middle_core.runs.intake.request import StartRequest
+from middle_core.runs.intake.turn import rebuild
+from middle_core.runs.questions.answering import Desk, LogApprovals, to_go_on
+from middle_core.runs.questions.approval_card import offers_cards
 from middle_core.stores.sqlite.checkpoints import CLAIM
 
 logger = logging.getLogger(__name__)

@@ -25,13 +25,13 @@ from middle_core.eventlog.follow import follow
 from middle_core.eventlog.interrupts import CLAIMABLE, Interrupt
 from middle_core.eventlog.port import EventLog, Existing, NewRun, NewThread, Run, RunStatus, Started, Thread
 from middle_core.events import ClientThreadId, Custom, Event, EventType, Record, RunId, ThreadId
-from middle_core.runs.cards import interrupt, legacy, offers_cards, weave
-from middle_core.runs.connection import Connection, plain_end, snapshot
-from middle_core.runs.desk import answered_ids, to_go_on
 from middle_core.runs.engine import Job
 from middle_core.runs.graph.source import GraphSource
-from middle_core.runs.request import StartRequest, own_request
-from middle_core.runs.successor import Successors
+from middle_core.runs.intake.request import StartRequest, own_request
+from middle_core.runs.opening import Connection, plain_end, snapshot
+from middle_core.runs.questions.answering import answered_ids, to_go_on
+from middle_core.runs.questions.approval_card import interrupt, legacy, offers_cards, weave
+from middle_core.runs.questions.continuation import Successors
 from middle_core.runs.supervisor import Supervisor
 
 PAGE: Final = 1000

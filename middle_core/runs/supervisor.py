@@ -17,7 +17,7 @@ from typing import Any, Final, Self, TypeVar
 from middle_core.auth.principal import Principal
 from middle_core.eventlog.port import EventLog
 from middle_core.events import RunId
-from middle_core.runs.contained import containing
+from middle_core.runs.containment import containing
 from middle_core.runs.engine import Engine, Job
 
 logger = logging.getLogger(__name__)

@@ -27,10 +27,10 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from middle_core.errors import Draining, InvalidRequest, NotFound, RateLimited, RunIdConflict, Unauthorized
-from middle_core.transports.caller import Caller
-from middle_core.transports.streams import HEADERS, HEARTBEAT, HELLO
-from middle_core.transports.wire import agui
-from middle_core.transports.wire.sse_frames import encode_frame
+from middle_core.transports.agui import frames as agui
+from middle_core.transports.http.caller import Caller
+from middle_core.transports.sse.frames import encode_frame
+from middle_core.transports.sse.streams import HEADERS, HEARTBEAT, HELLO
 
 MAX_STREAMS: Final = 64
 MAX_RUNS: Final = 256

@@ -13,7 +13,7 @@ from middle_core.auth.principal import Principal
 from middle_core.eventlog.port import Run, Thread
 from middle_core.events import ClientThreadId
 from middle_core.runs.service import RunService
-from middle_core.transports.caller import Caller
+from middle_core.transports.http.caller import Caller
 
 
 class _Camel(BaseModel):

@@ -12,8 +12,10 @@ from fastapi import FastAPI
 from middle_core import errors
 from middle_core.events import QUESTION_ACTIVITY, Custom
 from middle_core.settings import Settings
-from middle_core.transports import chat, copilotkit, dev_token, diag, graph_page, health, threads
-from middle_core.transports.caller import Caller
+from middle_core.transports import dev_token, diag, graph_page, health, threads
+from middle_core.transports.agui import door as copilotkit
+from middle_core.transports.chat import door as chat
+from middle_core.transports.http.caller import Caller
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

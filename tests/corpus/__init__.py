@@ -3,7 +3,7 @@
 A case (`tests.corpus.families.*`, one module for each family) is a graph and what a browser sends to it, turn by turn.
 Each is played three ways, always with a fresh graph:
 
-- ours: RunAgentInput -> `runs.turn.rebuild` -> GraphSource -> Gate. The streams are the golden file
+- ours: RunAgentInput -> `runs.intake.turn.rebuild` -> GraphSource -> Gate. The streams are the golden file
   `golden/<family>/<case>.json`: ids made stable by order of appearance, times removed, neighbouring deltas joined.
 - the SDK's own `LangGraphAGUIAgent`, without raw events: the oracle. `"oracle": "sdk"` in a golden's header says that
   both tell the same under `essence` (texts, reasoning, calls with arguments, results, questions, end, final messages,

@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from middle_core.events import Event
-from middle_core.runs.turn import AgentRules
+from middle_core.runs.intake.turn import AgentRules
 from tests.corpus import families
 from tests.corpus.browser import NEW_ONLY, Browser
 from tests.fakes.graphs import Graph

@@ -21,7 +21,7 @@ from middle_core.errors import MiddleCoreError
 from middle_core.events import ClientRunId, ClientThreadId, Event, RunId, ThreadId
 from middle_core.runs.graph.graph_run import GraphRun
 from middle_core.runs.graph.source import GraphSource
-from middle_core.runs.turn import rebuild
+from middle_core.runs.intake.turn import rebuild
 from tests.corpus.browser import Browser
 from tests.corpus.case import Case, Script, Turn
 from tests.fakes.stack import Stack, stack

@@ -18,8 +18,8 @@ from typing import Any
 from ag_ui_validate import ValidatorOptions, create_validator
 
 from middle_core.events import Event
-from middle_core.transports.wire import agui
-from middle_core.transports.wire.sse_frames import SseParser
+from middle_core.transports.agui import frames as agui
+from middle_core.transports.sse.frames import SseParser
 
 SCRIPT = Path(__file__).with_suffix(".mjs")
 TIMEOUT_S = 50.0

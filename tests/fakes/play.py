@@ -18,7 +18,7 @@ from middle_core.agui.gate import Gate
 from middle_core.events import ClientRunId, ClientThreadId, Event, RunId, ThreadId
 from middle_core.runs.graph.graph_run import GraphRun
 from middle_core.runs.graph.source import GraphSource
-from middle_core.runs.turn import Turn
+from middle_core.runs.intake.turn import Turn
 
 Message = dict[str, Any]
 

@@ -25,7 +25,7 @@ from middle_core.auth.verify import secret_verifier
 from middle_core.events import Event
 from middle_core.server import DrainingServer, PatientProtocol
 from middle_core.settings import Settings
-from middle_core.transports.wire.sse_frames import Frame, SseParser
+from middle_core.transports.sse.frames import Frame, SseParser
 from tests.fakes.tokens import AUDIENCE, ISSUER, SECRET, mint
 
 PATIENCE_S = 10.0

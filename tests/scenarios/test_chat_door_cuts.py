@@ -14,7 +14,7 @@ from langgraph.graph import START, StateGraph
 from langgraph.types import interrupt
 
 from middle_core.agents.knowledge_copilot.state import State
-from middle_core.transports.wire.sse_frames import Frame, SseParser
+from middle_core.transports.sse.frames import Frame, SseParser
 from tests.fakes.graphs import calls
 from tests.fakes.models import ScriptedModel, finish
 from tests.fakes.stack import PATIENCE_S, Stack, stack

@@ -13,7 +13,7 @@ import pytest
 from ag_ui.core import RunAgentInput
 
 from middle_core.auth.verify import secret_verifier
-from middle_core.runs.request import start_request
+from middle_core.runs.intake.request import start_request
 from tests.fakes.agui_verify import verify_streams
 from tests.fakes.graphs import chat
 from tests.fakes.models import ScriptedModel, finish

@@ -17,7 +17,7 @@ from langgraph.types import Command
 
 from middle_core.errors import InterruptUnknown, MiddleCoreError
 from middle_core.events import Custom, Event, EventType, RunId, ThreadId, custom
-from middle_core.runs.contained import let_go
+from middle_core.runs.containment import let_go
 from middle_core.runs.graph.callbacks import Tap, told
 from middle_core.runs.graph.event_queue import Mailbox
 from middle_core.runs.graph.history import Message, history, same
@@ -35,7 +35,7 @@ from middle_core.runs.graph.thread_state import (
     starts_with,
     stored,
 )
-from middle_core.runs.turn import Turn
+from middle_core.runs.intake.turn import Turn
 
 RECURSION_LIMIT: Final = 100
 """Steps of a graph, where it names no limit of its own. LangGraph's default is 10,007: a loop that never ends."""

@@ -27,7 +27,7 @@ from middle_core.runs.graph.thread_state import (
     completed,
     open_calls,
 )
-from middle_core.runs.turn import AgentRules, ThreadView
+from middle_core.runs.intake.turn import AgentRules, ThreadView
 
 MAX_STATE: Final = 1_000_000
 """Characters of JSON of the client-visible state."""

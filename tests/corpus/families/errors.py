@@ -10,7 +10,7 @@ from langchain_core.tools import tool
 from langgraph.graph import START, StateGraph
 
 from middle_core.errors import ModelRateLimited, ModelStreamCut
-from middle_core.runs.turn import AgentRules
+from middle_core.runs.intake.turn import AgentRules
 from tests.corpus.case import Script, case, say, text_of
 from tests.fakes import graphs
 from tests.fakes.models import ScriptedModel, args, call, finish

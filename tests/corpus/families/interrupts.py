@@ -8,7 +8,7 @@ from langchain_core.tools import tool
 from langgraph.graph import START, StateGraph
 from langgraph.types import interrupt
 
-from middle_core.runs.turn import AgentRules
+from middle_core.runs.intake.turn import AgentRules
 from tests.corpus.case import Script, Turn, answer, case, results, say, send
 from tests.fakes import graphs
 from tests.fakes.models import ScriptedModel, args, call, finish

@@ -6,7 +6,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, ToolMessage
 
-from middle_core.runs.turn import AgentRules
+from middle_core.runs.intake.turn import AgentRules
 from tests.corpus.case import Script, Turn, case, edit, regenerate, say, say_only, send
 from tests.fakes import graphs
 from tests.fakes.models import ScriptedModel, args, call, finish

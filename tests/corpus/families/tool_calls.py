@@ -8,7 +8,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import tool
 
-from middle_core.runs.turn import AgentRules
+from middle_core.runs.intake.turn import AgentRules
 from tests.corpus.case import Script, case, say
 from tests.fakes import graphs
 from tests.fakes.models import ScriptedModel, args, call, finish

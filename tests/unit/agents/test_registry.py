@@ -11,7 +11,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from middle_core.agents.registry import AgentDeps, AgentNotLoaded, load
 from middle_core.backend.client import BackendClient
-from middle_core.models.offline import OfflineModel
+from middle_core.models.offline.model import OfflineModel
 from tests.unit.agents import sample_graphs
 from tests.unit.agents.graphs import CONFIG
 

@@ -7,9 +7,9 @@ import sys
 import pytest
 
 from middle_core.errors import ModelBadRequest, ModelRateLimited, ModelStreamCut, ModelUnavailable
-from middle_core.models.cerebras import DEFAULT_MODEL, ChatCerebras
+from middle_core.models.cerebras.model import DEFAULT_MODEL, ChatCerebras
 from middle_core.models.factory import build_model, close_model
-from middle_core.models.offline import OfflineModel
+from middle_core.models.offline.model import OfflineModel
 from tests.fakes.cerebras_server import CerebrasServer, Reply
 
 

@@ -10,7 +10,7 @@ from langchain_core.tools import tool
 
 from middle_core.node_api.emit import emit_chunk, emit_message, emit_state, emit_token, new_message_id, progress, refuse
 from middle_core.runs.graph.source import GraphSource
-from middle_core.runs.turn import AgentRules
+from middle_core.runs.intake.turn import AgentRules
 from tests.fakes import graphs
 from tests.fakes.models import ScriptedModel, call, finish
 from tests.fakes.play import Played, play, says

@@ -16,8 +16,9 @@ from cryptography.x509.oid import NameOID
 from fastapi import FastAPI
 
 from middle_core.auth.verify import secret_verifier
-from middle_core.transports import diag, problems
-from middle_core.transports.caller import Caller
+from middle_core.transports import diag
+from middle_core.transports.http import problems
+from middle_core.transports.http.caller import Caller
 from tests.fakes.http_server import serving
 from tests.fakes.tokens import AUDIENCE, ISSUER, SECRET, ec_key
 

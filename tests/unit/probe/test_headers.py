@@ -6,7 +6,7 @@ import pytest
 
 from middle_core.probe.headers import check_headers
 from middle_core.probe.report import Level
-from middle_core.transports.streams import HEADERS
+from middle_core.transports.sse.streams import HEADERS
 
 OURS = {name.lower(): value for name, value in HEADERS.items()}
 

@@ -16,7 +16,7 @@ from langgraph.runtime import get_runtime
 
 from middle_core.runs.graph.sdk import SdkAgent
 from middle_core.runs.graph.source import GraphSource
-from middle_core.runs.turn import AgentRules
+from middle_core.runs.intake.turn import AgentRules
 from tests.fakes import graphs
 from tests.fakes.models import ScriptedModel, args, call, finish
 from tests.fakes.play import client, essence, play, says

@@ -22,10 +22,10 @@ from middle_core.eventlog.port import Claim, Ending, RunStatus
 from middle_core.events import ClientThreadId, Custom, Event, Record, RunId
 from middle_core.runs.engine import Engine
 from middle_core.runs.graph.source import GraphSource
-from middle_core.runs.request import start_request
+from middle_core.runs.intake.request import start_request
+from middle_core.runs.intake.turn import AgentRules
 from middle_core.runs.service import RunService
 from middle_core.runs.supervisor import Supervisor
-from middle_core.runs.turn import AgentRules
 from middle_core.stores.sqlite.checkpoints import open_saver
 from middle_core.stores.sqlite.log import SqliteEventLog
 from tests.fakes.graphs import Graph, chat, one_node

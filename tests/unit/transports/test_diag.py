@@ -16,9 +16,10 @@ import pytest
 from fastapi import FastAPI
 
 from middle_core.auth.verify import secret_verifier
-from middle_core.transports import diag, problems
-from middle_core.transports.caller import Caller
-from middle_core.transports.wire.sse_frames import SseParser
+from middle_core.transports import diag
+from middle_core.transports.http import problems
+from middle_core.transports.http.caller import Caller
+from middle_core.transports.sse.frames import SseParser
 from tests.fakes.http_server import http_client, serving
 from tests.fakes.tokens import AUDIENCE, ISSUER, SECRET, mint
 

@@ -25,7 +25,7 @@ from middle_core.backend.contract.models import SourceKind
 from middle_core.demo.backend_core import create_app
 from middle_core.demo.library import Document
 from middle_core.errors import Unauthorized
-from middle_core.models.offline import OfflineModel
+from middle_core.models.offline.model import OfflineModel
 from tests.fakes.models import ScriptedModel, call
 from tests.unit.agents.graphs import calls, results
 

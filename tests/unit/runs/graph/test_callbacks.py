@@ -11,7 +11,7 @@ from langgraph.config import get_stream_writer
 
 from middle_core.runs.graph.graph_run import GraphRun
 from middle_core.runs.graph.source import GraphSource
-from middle_core.runs.turn import AgentRules
+from middle_core.runs.intake.turn import AgentRules
 from tests.fakes import graphs
 from tests.fakes.models import ScriptedModel
 from tests.fakes.play import play, says

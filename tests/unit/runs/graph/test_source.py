@@ -27,7 +27,7 @@ from middle_core.errors import MiddleCoreError
 from middle_core.events import RunId, ThreadId
 from middle_core.runs.graph.graph_run import GraphRun
 from middle_core.runs.graph.source import GraphSource
-from middle_core.runs.turn import AgentRules, Turn, rebuild
+from middle_core.runs.intake.turn import AgentRules, Turn, rebuild
 from tests.fakes import graphs
 from tests.fakes.models import ScriptedModel, args, call, finish
 from tests.fakes.play import play, says, underway

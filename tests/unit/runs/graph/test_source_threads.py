@@ -20,7 +20,7 @@ from middle_core.errors import InterruptUnknown, InvalidRequest
 from middle_core.events import Custom, ThreadId, custom
 from middle_core.runs.graph.graph_run import GraphRun
 from middle_core.runs.graph.source import GraphSource
-from middle_core.runs.turn import AgentRules, Resume, Turn
+from middle_core.runs.intake.turn import AgentRules, Resume, Turn
 from tests.fakes import graphs
 from tests.fakes.models import ScriptedModel, args, call, complaints, finish
 from tests.fakes.play import play, says, underway, user

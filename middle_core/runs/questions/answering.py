@@ -1,0 +1,353 @@
+"""One run's dealings with the open questions of its thread: it takes the answers, asks the new ones, and closes what is over.
+
+Between `runs.intake.turn` (what a client said) and `runs.graph.source` (what the graph is given) it decides by the rows alone: a resume
+entry or a tool message counts only for a row that is pending, and only from a principal that may. Knows no graph and no HTTP.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from ag_ui.core import RunAgentInput
+
+from middle_core.agui.endings import refused
+from middle_core.auth.access import clearly_lacks
+from middle_core.auth.principal import Principal
+from middle_core.errors import InterruptUnknown, InvalidRequest
+from middle_core.eventlog.interrupts import CLAIMABLE, Answer, Answered, Interrupt, InterruptLog, InterruptStatus
+from middle_core.eventlog.port import Claim
+from middle_core.events import Custom, Event, EventType, custom
+from middle_core.node_api.approvals import Approval
+from middle_core.runs.intake.turn import Resume, ThreadView, Turn
+from middle_core.runs.questions import approval_card, graph_question
+
+S = InterruptStatus
+
+TAKEN_BACK: Final = {"ok": False, "text": "The user went on with something else. Nothing was done."}
+STOPPED: Final = {"ok": False, "text": "The user stopped it before it was done. Nothing was done."}
+CUT_OFF: Final = {"ok": None, "text": "This was approved and begun, and cut off. Whether it took effect is unknown."}
+
+OVER: Final = {S.PENDING: S.WITHDRAWN, S.APPROVED: S.WITHDRAWN, S.EDITED: S.WITHDRAWN}
+BEGUN: Final = {S.EXECUTING: S.INDETERMINATE}
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What became of a request's answers. turn: what the graph is given. events: what the client is told of it first.
+
+    over: there is nothing for the graph to do; `late` are the rows that the request meant and that were decided before, or
+    whose time and whose graph were over.
+    """
+
+    turn: Turn
+    events: Sequence[Event] = ()
+    late: Sequence[Interrupt] = ()
+    over: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a run leaves open. events: the cards of this run. interrupts: for its outcome. waits: whether anything is open."""
+
+    events: Sequence[Event]
+    interrupts: Sequence[dict[str, Any]]
+    waits: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """An answer, by either way."""
+
+    interrupt_id: str
+    payload: Any
+    cancelled: bool
+    channel: str
+
+
+class Desk:
+    """Of one run. ttl_s: of approvals that name no time of their own. cards, legacy: how the page is asked."""
+
+    def __init__(self, log: InterruptLog, claim: Claim, *, cards: bool, ttl_s: float, legacy: bool = False) -> None:
+        self._log = log
+        self._claim = claim
+        self._cards = cards
+        self._ttl_s = ttl_s
+        self._legacy = legacy
+        self._touched: dict[str, InterruptStatus] = {}
+        """Rows that this run has told of, with the state it told."""
+        self._answers: dict[str, str] = {}
+        """Ids of the page's own tool messages, by the call that they answer."""
+
+    async def rows(self) -> list[Interrupt]:
+        """The thread's questions."""
+        return await self._log.of_thread(self._claim.thread_id)
+
+    # The beginning -----------------------------------------------------------------------------------
+
+    async def take(self, body: RunAgentInput, turn: Turn, view: ThreadView, principal: Principal) -> Taken:
+        """Take the answers of a request. Raises InterruptUnknown where it answers what was never asked in this thread."""
+        self._answers = {one.tool_call_id: one.id for one in body.messages if one.role == "tool"}
+        said = _answers(body, turn)
+        if not said and not view.interrupts:
+            return Taken(turn)
+        rows = {one.interrupt_id: one for one in await self.rows()}
+        if self._legacy and not said:
+            said = _legacy_answer(body, rows.values())
+        said = [one for one in said if one.channel == "interrupt" or one.interrupt_id in rows]
+        said += _early(body, rows, but={one.interrupt_id for one in said})
+        if any(one.interrupt_id not in rows for one in said):
+            raise InterruptUnknown
+        if any(rows[one.interrupt_id].pending for one in said):
+            # The page's history: an answer by the card tool that was taken before is sent again with the next one.
+            said = [one for one in said if one.channel == "interrupt" or rows[one.interrupt_id].pending]
+        speaks = bool(turn.messages)
+        events: list[Event] = []
+        late: list[Interrupt] = []
+        declined: list[str] = []
+        resume: list[Resume] = []
+        open_ids = {str(one["id"]) for one in view.interrupts}
+        for one in said:
+            answer = _answer(rows[one.interrupt_id], one, principal, speaks=speaks)
+            answered = await self._log.answer(self._claim, answer)
+            row = rows[one.interrupt_id] = answered.interrupt
+            declined.append(_declined(answer, answered))
+            events += self._tell(row, anew=one.channel != "client_tool")
+            if not answered.taken and (row.status is not S.EXPIRED or row.interrupt_id not in open_ids):
+                late.append(row)
+            elif row.interrupt_id in open_ids and row.status is not S.WITHDRAWN and not (speaks and row.status is S.EXPIRED):
+                cancelled = one.cancelled and row.kind != "approval"
+                resume.append(Resume(row.interrupt_id, one.payload, cancelled))
+        events += _refusal(declined, speaks=speaks)
+        if speaks:
+            for row in await self._passed_over(rows.values()):
+                rows[row.interrupt_id] = row
+                events += self._tell(row)
+            turn = replace(turn, results=(*turn.results, *approval_card.left_results(rows.values(), open_ids)))
+        meant = {one.interrupt_id for one in resume}
+        for row in to_go_on(rows.values(), open_ids):
+            self._touched.setdefault(row.interrupt_id, row.status)
+            if row.interrupt_id not in meant:
+                resume.append(Resume(row.interrupt_id))
+        over = not (resume or speaks or turn.results or turn.restart_at)
+        return Taken(replace(turn, resume=tuple(resume)), events, late, over)
+
+    # Meanwhile ---------------------------------------------------------------------------------------
+
+    async def woven(self, event: Event) -> Event:
+        """A MESSAGES_SNAPSHOT of the graph's messages with the thread's cards in it; any other event as it is."""
+        if event.get("type") != EventType.MESSAGES_SNAPSHOT or not (rows := await self.rows()):
+            return event
+        return {**event, "messages": approval_card.weave(event["messages"], rows, cards=self._cards, answers=self._answers)}
+
+    async def notice(self, taken: Taken, view: ThreadView) -> list[Event]:
+        """What a client is told whose answers came too late: the thread as it is, and in words what became of its questions."""
+        if not taken.late:
+            return []
+        messages = approval_card.weave(view.messages, await self.rows(), cards=self._cards, answers=self._answers)
+        message = {"messageId": f"notice-{self._claim.run_id}"}
+        words = " ".join(dict.fromkeys(str(approval_card.verdict(row)["message"]) for row in taken.late))
+        return [
+            {"type": EventType.MESSAGES_SNAPSHOT.value, "messages": messages},
+            {"type": EventType.TEXT_MESSAGE_START.value, **message, "role": "assistant"},
+            {"type": EventType.TEXT_MESSAGE_CONTENT.value, **message, "delta": words},
+            {"type": EventType.TEXT_MESSAGE_END.value, **message},
+            refused("server", " ".join(dict.fromkeys(approval_card.WORDS[row.status] for row in taken.late))),
+        ]
+
+    # The end -----------------------------------------------------------------------------------------
+
+    async def ask(self, asked: Sequence[Mapping[str, Any]], *, after: str | None = None) -> Asked:
+        """Write down what the graph asks, at its end. Questions that waited before stay as they are.
+
+        after: the id of the thread's last message.
+        """
+        known = {one.interrupt_id for one in await self.rows()} if asked or self._touched else set()
+        new = [approval_card.new_interrupt(one, cards=self._cards, ttl_s=self._ttl_s, after=after) for one in asked]
+        open_ = [one for one in await self._log.open(self._claim, new) if one.pending] if new else []
+        events: list[Event] = []
+        if self._touched or known:
+            for row in await self.rows():
+                if not row.pending and self._touched.get(row.interrupt_id, row.status) is not row.status:
+                    events += self._tell(row, anew=False)
+        by_card = [one for one in open_ if self._cards and one.kind == "approval"]
+        for row in by_card:
+            if row.interrupt_id not in known:
+                events += approval_card.card_call(row)
+        interrupts = [approval_card.interrupt(one) for one in open_ if one not in by_card]
+        untold = open_ if self._legacy else by_card
+        if untold:  # for clients of other doors: the end of this run says nothing of them
+            events.append(custom(Custom.WAITING, interrupts=[approval_card.interrupt(one) for one in untold]))
+        if self._legacy:
+            return Asked([*events, *map(approval_card.legacy, interrupts)], (), bool(open_))
+        return Asked(events, interrupts, bool(open_))
+
+    async def cut_off(self) -> list[Event]:
+        """The run was lost: what had begun has no known outcome. What is asked, and approved and not begun, stays."""
+        closed = await self._log.close(self._claim, BEGUN, outcome=CUT_OFF)
+        return [event for row in closed for event in self._tell(row)]
+
+    async def give_up(self) -> list[Event]:
+        """The thread was settled: nothing of it can be answered any more, and what had begun has no known outcome."""
+        closed = [*await self._expired(await self.rows()), *await self._log.close(self._claim, OVER, outcome=STOPPED)]
+        return [event for row in closed for event in self._tell(row)] + await self.cut_off()
+
+    async def outcomes(self) -> dict[str, str]:
+        """What is known of calls that approvals are about, by the calls' ids: for those that the thread has no result of."""
+        return {one.tool_call_id: str(approval_card.verdict(one)["message"]) for one in await self.rows() if one.kind == "approval"}
+
+    async def _passed_over(self, rows: Iterable[Interrupt]) -> list[Interrupt]:
+        """The rows that a new message closes."""
+        return [*await self._expired(rows), *await self._log.close(self._claim, {S.PENDING: S.WITHDRAWN}, outcome=TAKEN_BACK)]
+
+    async def _expired(self, rows: Iterable[Interrupt]) -> list[Interrupt]:
+        """Of these rows those whose time ended unanswered, as expired: what comes afterwards does not withdraw them."""
+        late = {row.interrupt_id for row in rows if row.pending and row.late}
+        if not late:
+            return []
+        await self._log.expire()
+        return [row for row in await self.rows() if row.interrupt_id in late and row.status is S.EXPIRED]
+
+    def _tell(self, row: Interrupt, *, anew: bool = True) -> list[Event]:
+        """That the row is decided. anew: also close its card in the page, which has no answer of its own there."""
+        self._touched[row.interrupt_id] = row.status
+        events = [approval_card.resolved(row)]
+        if row.kind != "approval":
+            events.append(graph_question.told(row))
+        elif anew and self._cards:
+            events.append(approval_card.card_result(row))
+        return events
+
+
+class LogApprovals:
+    """`approvals.Approvals` on the log, bound to the run's claim."""
+
+    def __init__(self, log: InterruptLog, claim: Claim) -> None:
+        self._log = log
+        self._claim = claim
+
+    async def of_call(self, call_key: str) -> Approval | None:
+        """See `approvals.Approvals`."""
+        rows = [one for one in await self._log.of_thread(self._claim.thread_id) if one.kind == "approval" and one.call_key == call_key]
+        if not rows:
+            return None
+        row = rows[-1]
+        outcome = row.outcome or {}
+        return Approval(
+            interrupt_id=row.interrupt_id,
+            status=row.status.value,
+            question=row.payload,
+            answer=row.answer,
+            stale=row.late and row.answer_run_id != self._claim.run_id,
+            root_id=row.root_id or row.interrupt_id,
+            idempotency_key=row.idempotency_key,
+            outcome_text=str(outcome.get("text") or ""),
+            outcome_ok=outcome.get("ok"),
+        )
+
+    async def begin(self, approval: Approval, *, digest: str) -> bool:
+        """See `approvals.Approvals`."""
+        return await self._log.begin(self._claim, approval.interrupt_id, digest=digest)
+
+    async def end(self, approval: Approval, *, ok: bool | None, text: str) -> None:
+        """See `approvals.Approvals`."""
+        status = S.INDETERMINATE if ok is None else S.EXECUTED
+        await self._log.end(self._claim, approval.interrupt_id, status=status, outcome={"ok": ok, "text": text})
+
+    async def drop(self, approval: Approval, *, text: str) -> None:
+        """See `approvals.Approvals`."""
+        moves = {S.APPROVED: S.WITHDRAWN, S.EDITED: S.WITHDRAWN}
+        await self._log.close(self._claim, moves, outcome={"ok": False, "text": text}, only={approval.interrupt_id})
+
+
+def to_go_on(rows: Iterable[Interrupt], open_ids: Iterable[str]) -> list[Interrupt]:
+    """Approved actions that a crash cut off: the graph still waits there, and a run with the person's token can go on with them."""
+    waiting = set(open_ids)
+    newest = {one.call_key: one for one in rows if one.kind == "approval"}
+    return [one for one in newest.values() if one.status in CLAIMABLE | {S.EXECUTED} and one.interrupt_id in waiting]
+
+
+def answered_ids(body: RunAgentInput) -> list[str]:
+    """The ids that a request answers: its resume entries, and the tool messages at its end."""
+    return [one.interrupt_id for one in body.resume or ()] + [one.tool_call_id for one in _tail(body)]
+
+
+def _answer(row: Interrupt, said: _Said, principal: Principal, *, speaks: bool) -> Answer:
+    """The answer as the row takes it. A new message takes back what is not answered; a yes of one who may not is a no."""
+    decision, digest = approval_card.decide(row, said.payload, cancelled=said.cancelled)
+    outcome: Mapping[str, Any] | None = None
+    refused = ""
+    if said.cancelled and speaks:
+        decision, outcome = S.WITHDRAWN, TAKEN_BACK
+    elif decision in {S.APPROVED, S.EDITED} and row.roles and all(clearly_lacks(principal, role) for role in row.roles):
+        refused = f"permission denied: {' or '.join(row.roles)} role required"
+        decision, digest, outcome = S.REJECTED, "", {"ok": False, "text": refused}
+    return Answer(
+        interrupt_id=row.interrupt_id,
+        decision=decision,
+        channel=said.channel,
+        by=principal.owner,
+        payload=said.payload,
+        digest=digest,
+        refused=refused,
+        outcome=outcome,
+    )
+
+
+def _declined(answer: Answer, answered: Answered) -> str:
+    """Why an answer did not count although its question was open to the graph; empty if it did, or somebody else's had."""
+    if answered.taken:
+        return answer.refused
+    return approval_card.WORDS[S.EXPIRED] if answered.interrupt.status is S.EXPIRED else ""
+
+
+def _refusal(declined: Sequence[str], *, speaks: bool) -> list[Event]:
+    """A turn that came with answers alone, none of which counted, is refused; the model is told all the same."""
+    if speaks or not declined or not all(declined):
+        return []
+    return [refused("server", " ".join(dict.fromkeys(declined)))]
+
+
+def _answers(body: RunAgentInput, turn: Turn) -> list[_Said]:
+    said = {one.interrupt_id: _Said(one.interrupt_id, one.payload, one.cancelled, "interrupt") for one in turn.resume}
+    for one in _tail(body):
+        content = one.content if isinstance(one.content, str) else ""
+        said.setdefault(one.tool_call_id, _Said(one.tool_call_id, approval_card.payload_of(content), False, "client_tool"))
+    return list(said.values())
+
+
+def _legacy_answer(body: RunAgentInput, rows: Iterable[Interrupt]) -> list[_Said]:
+    """What `useLangGraphInterrupt` sends: `forwardedProps.command.resume`, which names no question. So there must be one.
+
+    Raises InvalidRequest where several wait.
+    """
+    command = body.forwarded_props.get("command") if isinstance(body.forwarded_props, Mapping) else None
+    if not isinstance(command, Mapping) or "resume" not in command:
+        return []
+    waiting = [row for row in rows if row.pending]
+    if len(waiting) > 1:
+        raise InvalidRequest("forwardedProps.command.resume: several questions wait, and it names none. Answer with resume[] by id.")
+    payload = approval_card.payload_of(command["resume"]) if isinstance(command["resume"], str) else command["resume"]
+    return [_Said(row.interrupt_id, payload if row.kind == "approval" else command["resume"], False, "legacy") for row in waiting]
+
+
+def _early(body: RunAgentInput, rows: Mapping[str, Interrupt], *, but: Iterable[str]) -> list[_Said]:
+    """Answers by the card tool that a later message of the same request follows, to questions that still wait."""
+    known = set(but)
+    found: dict[str, _Said] = {}
+    for one in body.messages:
+        if one.role == "tool" and one.tool_call_id not in known and one.tool_call_id in rows and rows[one.tool_call_id].pending:
+            content = one.content if isinstance(one.content, str) else ""
+            found.setdefault(one.tool_call_id, _Said(one.tool_call_id, approval_card.payload_of(content), False, "client_tool"))
+    return list(found.values())
+
+
+def _tail(body: RunAgentInput) -> list[Any]:
+    """The tool messages that nothing but others of them follows: all that comes before was answered in an earlier request."""
+    tail: list[Any] = []
+    for message in reversed(body.messages):
+        if message.role != "tool":
+            break
+        tail.insert(0, message)
+    return tail

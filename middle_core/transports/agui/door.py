@@ -1,0 +1,130 @@
+"""CopilotKit's doors: AG-UI over SSE, as the Next.js proxy (or any AG-UI client) speaks it.
+
+A POST is `start` then `follow`; a reconnect is `follow`; `connect` is a snapshot then `follow`. No door here
+knows how a run works.
+"""
+
+# Annotations are evaluated as they are read: FastAPI looks names up in the module, and `Who` is bound to a router.
+from typing import Annotated, Any
+
+from ag_ui.core import RunAgentInput
+from fastapi import APIRouter, Depends, Header, Request
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from starlette.responses import StreamingResponse
+
+from middle_core.auth.principal import Principal
+from middle_core.errors import NotFound
+from middle_core.events import ClientThreadId
+from middle_core.runs.intake.request import check_id, start_request
+from middle_core.runs.service import RunService
+from middle_core.transports.agui import frames as agui
+from middle_core.transports.http.body import read_json_bytes
+from middle_core.transports.http.caller import Caller
+from middle_core.transports.http.problems import invalid
+from middle_core.transports.sse import streams
+from middle_core.transports.sse.streams import StreamPolicy
+
+
+class StopBody(BaseModel):
+    """What to stop: the thread's active run, or that run only if it is the named one (either id)."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    thread_id: str = Field(alias="threadId")
+    run_id: str | None = Field(default=None, alias="runId", max_length=256)
+
+
+class Stopped(BaseModel):
+    """Whether a run was running and is being stopped."""
+
+    stopped: bool
+
+
+def router(  # noqa: C901 - one function per door, all small
+    service: RunService, caller: Caller, policy: StreamPolicy, *, default_agent: str, info: dict[str, Any], max_body_bytes: int
+) -> APIRouter:
+    """The routes, bound to their parts."""
+    routes = APIRouter(prefix="/copilotkit", tags=["copilotkit"])
+    Who = Annotated[Principal, Depends(caller)]  # noqa: N806 - a type
+
+    async def body_of(request: Request) -> tuple[bytes, RunAgentInput]:
+        raw = await read_json_bytes(request, max_bytes=max_body_bytes)
+        try:
+            return raw, RunAgentInput.model_validate_json(raw)
+        except ValidationError as error:
+            raise invalid(error) from error
+
+    async def run(request: Request, principal: Principal, agent: str, idempotency_key: str | None) -> StreamingResponse:
+        raw, body = await body_of(request)
+        started = await service.start(principal, agent, start_request(body, raw, idempotency_key=idempotency_key))
+        chunks = streams.follow(service, principal, started, after=0, policy=policy)
+        return streams.response(chunks, run_id=started.run_id)
+
+    async def connect(request: Request, principal: Principal, agent: str) -> StreamingResponse:
+        _, body = await body_of(request)
+        connection = await service.connect(principal, ClientThreadId(check_id("threadId", body.thread_id)), agent, body)
+        before = [agui.synthetic(event) for event in connection.before]
+        if connection.run is None:
+            return streams.response(streams.synthetic([*before, *map(agui.synthetic, connection.end)]))
+        chunks = streams.follow(service, principal, connection.run, after=connection.after, policy=policy, before=before)
+        return streams.response(chunks, run_id=connection.run.run_id)
+
+    async def stop(request: Request, principal: Principal) -> Stopped:
+        raw = await read_json_bytes(request, max_bytes=max_body_bytes)
+        try:
+            asked = StopBody.model_validate_json(raw)
+        except ValidationError as error:
+            raise invalid(error) from error
+        thread_id = ClientThreadId(check_id("threadId", asked.thread_id))
+        return Stopped(stopped=await service.stop(principal, thread_id, asked.run_id))
+
+    def known(agent: str) -> str:
+        if agent not in service.agents:
+            raise NotFound(f"There is no agent called {agent[:64]!r} here.")
+        return agent
+
+    @routes.get("/info")
+    async def get_info(principal: Who) -> dict[str, Any]:
+        """The agents and what this server can do."""
+        return info
+
+    @routes.get("/runs/{run_id}/events")
+    async def get_events(principal: Who, run_id: str, last_event_id: Annotated[str | None, Header()] = None) -> StreamingResponse:
+        """Follow a run from a place in it."""
+        run, after = await service.attach(principal, run_id, last_event_id)
+        return streams.response(streams.follow(service, principal, run, after=after, policy=policy), run_id=run.run_id)
+
+    @routes.post("")
+    async def post_run(request: Request, principal: Who, idempotency_key: Annotated[str | None, Header()] = None) -> StreamingResponse:
+        """Run the default agent."""
+        return await run(request, principal, default_agent, idempotency_key)
+
+    @routes.post("/connect")
+    async def post_connect(request: Request, principal: Who) -> StreamingResponse:
+        """Open a thread: its messages, then its active run, live."""
+        return await connect(request, principal, default_agent)
+
+    @routes.post("/stop")
+    async def post_stop(request: Request, principal: Who) -> Stopped:
+        """Stop what runs in a thread."""
+        return await stop(request, principal)
+
+    @routes.post("/{agent}")
+    async def post_agent_run(
+        request: Request, principal: Who, agent: str, idempotency_key: Annotated[str | None, Header()] = None
+    ) -> StreamingResponse:
+        """Run a named agent."""
+        return await run(request, principal, known(agent), idempotency_key)
+
+    @routes.post("/{agent}/connect")
+    async def post_agent_connect(request: Request, principal: Who, agent: str) -> StreamingResponse:
+        """Open a thread of a named agent."""
+        return await connect(request, principal, known(agent))
+
+    @routes.post("/{agent}/stop")
+    async def post_agent_stop(request: Request, principal: Who, agent: str) -> Stopped:
+        """Stop what runs in a thread of a named agent."""
+        known(agent)
+        return await stop(request, principal)
+
+    return routes

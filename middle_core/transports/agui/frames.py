@@ -1,0 +1,116 @@
+"""The AG-UI projection: a log record as the SSE frame that one kind of client can parse.
+
+The log holds AG-UI 1.x. A client of an older line ends its run at the first event or field that it does
+not know, so each profile says what that line lacks, and only that is taken away. A terminal event is never
+dropped. Pure: records in, bytes out; it knows no request and no connection.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import orjson
+
+from middle_core.events import Custom, Event, EventType, Outcome, Record, custom
+from middle_core.transports.sse.frames import encode_frame
+
+
+@dataclass(frozen=True, slots=True)
+class ClientProfile:
+    """What one line of AG-UI clients can parse.
+
+    event_types: others are dropped. outcomes: other `RUN_FINISHED.outcome` types are taken away.
+    keeps_expiry: whether an interrupt's `expiresAt` does no harm.
+    """
+
+    event_types: frozenset[str]
+    outcomes: frozenset[str]
+    keeps_expiry: bool
+
+
+_SINCE_0_0_59: Final = frozenset(
+    [
+        "TEXT_MESSAGE_START",
+        "TEXT_MESSAGE_CONTENT",
+        "TEXT_MESSAGE_END",
+        "TOOL_CALL_START",
+        "TOOL_CALL_ARGS",
+        "TOOL_CALL_END",
+        "TOOL_CALL_RESULT",
+        "STATE_SNAPSHOT",
+        "STATE_DELTA",
+        "MESSAGES_SNAPSHOT",
+        "ACTIVITY_SNAPSHOT",
+        "ACTIVITY_DELTA",
+        "CUSTOM",
+        "RUN_STARTED",
+        "RUN_FINISHED",
+        "RUN_ERROR",
+        "STEP_STARTED",
+        "STEP_FINISHED",
+        "REASONING_START",
+        "REASONING_MESSAGE_START",
+        "REASONING_MESSAGE_CONTENT",
+        "REASONING_MESSAGE_END",
+        "REASONING_END",
+        "REASONING_ENCRYPTED_VALUE",
+    ]
+)
+"""Spelt out, so that a type which joins the log later does not reach an old browser by itself."""
+
+CLIENT_1_0: Final = ClientProfile(
+    event_types=frozenset(EventType), outcomes=frozenset({"success", Outcome.INTERRUPT, Outcome.CANCELLED}), keeps_expiry=True
+)
+"""Clients of AG-UI 1.x."""
+
+CLIENT_0_0_59: Final = ClientProfile(
+    event_types=_SINCE_0_0_59,
+    # `cancelled` fails to parse and the text of the run is lost with it.
+    outcomes=frozenset({"success", Outcome.INTERRUPT}),
+    # A past `expiresAt` makes every further run of the thread throw before it is sent.
+    keeps_expiry=False,
+)
+"""@ag-ui/client 0.0.59, which the browser's CopilotKit 1.7x carries."""
+
+
+def frames(record: Record, profile: ClientProfile = CLIENT_0_0_59) -> bytes:
+    """The record's frame with its cursor as `id:`, or b"" where the client does not know the event.
+
+    A cancelled run, for a client that lacks that outcome, ends plainly with `result: {"status": "cancelled"}`;
+    the CUSTOM `middle_core.run_cancelled` before it says who and why.
+    """
+    if record.type not in profile.event_types:
+        return b""
+    data = record.data
+    if record.type == EventType.RUN_FINISHED:
+        data = orjson.dumps(_finished(record.event, profile))
+    return encode_frame(data, id=record.cursor)
+
+
+def synthetic(event: Event, profile: ClientProfile = CLIENT_0_0_59) -> bytes:
+    """An event that stands in no log (a snapshot at connect, its closing events): the same projection, without an id."""
+    if event["type"] not in profile.event_types:
+        return b""
+    if event["type"] == EventType.RUN_FINISHED:
+        event = _finished(event, profile)
+    return encode_frame(orjson.dumps(event))
+
+
+def reattach(reason: str, retry_after_ms: int) -> bytes:
+    """A frame that is in no log, so without an id: this stream closes, the run goes on, attach again."""
+    return synthetic(custom(Custom.REATTACH, reason=reason, retryAfterMs=retry_after_ms))
+
+
+def _finished(event: Event, profile: ClientProfile) -> Event:
+    """The event without what the client cannot take; the one given is not changed."""
+    outcome = event.get("outcome")
+    if not isinstance(outcome, dict):
+        return event
+    if outcome.get("type") not in profile.outcomes:
+        plain = {key: value for key, value in event.items() if key != "outcome"}
+        return plain | {"result": {"status": Outcome.CANCELLED.value}} if outcome.get("type") == Outcome.CANCELLED else plain
+    if profile.keeps_expiry or "interrupts" not in outcome:
+        return event
+    interrupts = [{key: value for key, value in one.items() if key != "expiresAt"} for one in outcome["interrupts"]]
+    return event | {"outcome": outcome | {"interrupts": interrupts}}

@@ -1,0 +1,220 @@
+"""The explicit door: `POST /chat` and `/chat/resume`, one endpoint each with two representations, and attaching again.
+
+`Accept: text/event-stream` gets the turn as it happens, anything else the same turn as one JSON object when it is over. What
+the two show is one projection of the run's records (`wire.chat_events`); this module knows no more of a run than how to start
+and to follow it.
+"""
+
+# Annotations are evaluated as they are read: FastAPI looks names up in the module, and `Who` is bound to a router.
+import asyncio
+import time
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, TypeVar
+
+from fastapi import APIRouter, Depends, Header, Query, Request
+from pydantic import BaseModel, ValidationError
+from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from middle_core.auth.principal import Principal
+from middle_core.errors import Draining, InvalidRequest, MiddleCoreError, NotFound, Unauthorized
+from middle_core.eventlog.port import Run
+from middle_core.events import ClientThreadId, RunId
+from middle_core.runs.intake.request import StartRequest
+from middle_core.runs.service import RunService
+from middle_core.transports.chat.events import ChatFrames, ChatProjector
+from middle_core.transports.chat.openapi import EVENTS, MESSAGE_BODY, RESUME_BODY, TURN
+from middle_core.transports.chat.requests import ChatRequest, ResumeRequest, message_request, resume_request
+from middle_core.transports.chat.response import ChatResponse
+from middle_core.transports.http.body import read_json_bytes
+from middle_core.transports.http.caller import Caller
+from middle_core.transports.http.negotiation import JSON, wants_stream
+from middle_core.transports.http.problems import invalid
+from middle_core.transports.sse import streams
+from middle_core.transports.sse.frames import comment
+from middle_core.transports.sse.streams import StreamPolicy
+
+RETRY_MS: Final = 1000
+"""After which a browser's EventSource attaches again."""
+LOOK_S: Final = 1.0
+"""How often a JSON caller's wait looks around: at the token's end, and at a drain."""
+EXPIRED: Final = "Your sign-in has expired before the answer was there. Sign in, and send the same request again to get it."
+
+BodyT = TypeVar("BodyT", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class Want:
+    """How a turn is wanted. key: of idempotency."""
+
+    key: str | None
+    tokens: bool
+    hold: bool
+
+
+def _want(
+    idempotency_key: Annotated[str | None, Header()] = None,
+    tokens: Annotated[bool, Query(description="Send `token` events too. A JSON answer holds all words as it is.")] = False,
+    hold: Annotated[bool, Query(description="Stay through a pause; go on when the answer comes through any door. Streams only.")] = False,
+) -> Want:
+    return Want(idempotency_key, tokens, hold)
+
+
+class ChatDoor:
+    """One turn, however it was asked for, in the representation that the request wants."""
+
+    def __init__(self, service: RunService, policy: StreamPolicy, *, default_agent: str, max_body_bytes: int) -> None:
+        self._service = service
+        self._policy = policy
+        self._default_agent = default_agent
+        self._max_body_bytes = max_body_bytes
+
+    async def message(self, request: Request, principal: Principal, want: Want, *, agent: str | None) -> Response:
+        """A message. agent: as the path names it; else the body may."""
+        raw, asked = await self._body(request, ChatRequest)
+        if agent is not None and asked.agent not in (None, agent):
+            raise InvalidRequest("agent: the path names another one.")
+        started = message_request(asked, raw, owner=principal.owner, idempotency_key=want.key)
+        return await self._answer(request, principal, want, agent or asked.agent or self._default_agent, started)
+
+    async def resume(self, request: Request, principal: Principal, want: Want) -> Response:
+        """Answers to questions."""
+        raw, asked = await self._body(request, ResumeRequest)
+        agent = await self._service.asked(principal, ClientThreadId(asked.thread_id), {one.interrupt_id for one in asked.answers})
+        return await self._answer(request, principal, want, agent, resume_request(asked, raw, idempotency_key=want.key))
+
+    def stream(self, principal: Principal, want: Want, run: Run, *, after: int) -> StreamingResponse:
+        """The turn as it happens. after: what the client has of it."""
+        chunks = streams.follow(
+            self._service,
+            principal,
+            run,
+            after=0,
+            policy=self._policy,
+            before=[b"retry: %d\n\n" % RETRY_MS],
+            encode=ChatFrames(after=after, tokens=want.tokens, hold=want.hold),
+            goodbye=_goodbye,
+            hold=want.hold,
+        )
+        headers = {**streams.HEADERS, "X-Run-Id": run.run_id, "Vary": "Accept"}
+        return _Watched(self._service, run.run_id, chunks, headers=headers)
+
+    async def _body(self, request: Request, kind: type[BodyT]) -> tuple[bytes, BodyT]:
+        raw = await read_json_bytes(request, max_bytes=self._max_body_bytes)
+        try:
+            return raw, kind.model_validate_json(raw)
+        except ValidationError as error:
+            raise invalid(error) from error
+
+    async def _answer(self, request: Request, principal: Principal, want: Want, agent: str, asked: StartRequest) -> Response:
+        streaming = wants_stream(", ".join(request.headers.getlist("accept")))
+        if want.hold and not streaming:
+            raise InvalidRequest("hold: only with Accept: text/event-stream. A JSON answer comes when the turn has ended or is paused.")
+        run = await self._service.start(principal, agent, asked)
+        if streaming:
+            return self.stream(principal, want, run, after=0)
+        try:
+            response = await _unless_gone(request, _whole(self._service, principal, run.run_id))
+        finally:
+            self._service.released(run.run_id)
+        if response is None:
+            return Response(status_code=499)  # to nobody
+        headers = {"X-Run-Id": run.run_id, "Vary": "Accept", "Cache-Control": "no-store"}
+        return Response(response.encoded(), media_type=JSON, headers=headers)
+
+
+def router(service: RunService, caller: Caller, policy: StreamPolicy, *, default_agent: str, max_body_bytes: int) -> APIRouter:
+    """The routes, bound to their parts."""
+    routes = APIRouter(prefix="/chat", tags=["chat"])
+    door = ChatDoor(service, policy, default_agent=default_agent, max_body_bytes=max_body_bytes)
+    Who = Annotated[Principal, Depends(caller)]  # noqa: N806 - a type
+    Wanted = Annotated[Want, Depends(_want)]  # noqa: N806 - a type
+
+    @routes.post("", responses=TURN, openapi_extra=MESSAGE_BODY)
+    async def post_chat(request: Request, principal: Who, want: Wanted) -> Response:
+        """Send a message to the default agent, or to the one that the body names."""
+        return await door.message(request, principal, want, agent=None)
+
+    @routes.post("/resume", responses=TURN, openapi_extra=RESUME_BODY)
+    async def post_resume(request: Request, principal: Who, want: Wanted) -> Response:
+        """Answer what a thread waits for, and go on."""
+        return await door.resume(request, principal, want)
+
+    @routes.get("/runs/{run_id}/events", responses=EVENTS, response_class=Response)
+    async def get_events(
+        principal: Who, want: Wanted, run_id: str, last_event_id: Annotated[str | None, Header()] = None
+    ) -> StreamingResponse:
+        """Follow a turn from a place in it."""
+        run, after = await service.attach(principal, run_id, last_event_id, further=want.hold)
+        return door.stream(principal, want, run, after=after)
+
+    @routes.post("/{agent}", responses=TURN, openapi_extra=MESSAGE_BODY)
+    async def post_agent_chat(request: Request, principal: Who, want: Wanted, agent: str) -> Response:
+        """Send a message to a named agent."""
+        if agent not in service.agents:
+            raise NotFound(f"There is no agent called {agent[:64]!r} here.")
+        return await door.message(request, principal, want, agent=agent)
+
+    return routes
+
+
+class _Watched(StreamingResponse):
+    """A stream that tells the service when its client is gone, even before it has read anything."""
+
+    def __init__(self, service: RunService, run_id: RunId, chunks: AsyncIterator[bytes], *, headers: dict[str, str]) -> None:
+        super().__init__(chunks, headers=headers, media_type=None)
+        self._service = service
+        self._run_id = run_id
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._service.released(self._run_id)
+
+
+def _goodbye(reason: str, retry_after_ms: int) -> bytes:
+    """No event: the turn goes on, and the client attaches again after `retry`, as after any cut."""
+    return b"retry: %d\n" % retry_after_ms + comment(f"attach again: {reason}")
+
+
+async def _whole(service: RunService, principal: Principal, run_id: RunId) -> ChatResponse | MiddleCoreError:
+    """The turn when it is over. What hinders it is returned, because a task group would wrap it."""
+    projector = ChatProjector()
+    try:
+        async with aclosing(service.follow(run_id, after=0, tick_s=LOOK_S)) as batches:
+            async for batch in batches:
+                for record in batch:
+                    projector.feed(record)
+                if projector.response is not None:
+                    return projector.response
+                if service.draining or principal.expires_at <= time.time():
+                    service.send_away(run_id)
+                    return Draining(retry_after=1) if service.draining else Unauthorized(EXPIRED)
+    except MiddleCoreError as error:
+        return error
+    return NotFound()  # deleted meanwhile, with its thread
+
+
+async def _unless_gone(request: Request, work: Coroutine[Any, Any, ChatResponse | MiddleCoreError]) -> ChatResponse | None:
+    """What the work returns, or None where the client hung up before. Raises what the work could not do."""
+    async with asyncio.TaskGroup() as group:
+        working = group.create_task(work)
+        leaving = group.create_task(_gone(request))
+        await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
+        leaving.cancel()
+        working.cancel()
+    if working.cancelled():
+        return None
+    found = working.result()
+    if isinstance(found, MiddleCoreError):
+        raise found
+    return found
+
+
+async def _gone(request: Request) -> None:
+    """Wait until the client has hung up. The body is read, so nothing else can come."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,106 @@
+"""What every event stream has in common: headers, a first comment at once, heartbeats, and an end before the token's.
+
+Records become bytes through the `encode` that a door passes; this module knows no vocabulary but `wire.reattach`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Final
+
+from starlette.responses import StreamingResponse
+
+from middle_core.auth.principal import Principal
+from middle_core.eventlog.port import Run
+from middle_core.events import Record
+from middle_core.runs.service import RunService
+from middle_core.transports.agui import frames as agui
+from middle_core.transports.sse.frames import comment
+
+HEADERS: Final = {
+    "Cache-Control": "no-cache, no-transform",
+    "X-Accel-Buffering": "no",
+    "Content-Type": "text/event-stream; charset=utf-8",
+}
+HELLO: Final = comment("middle-core")
+HEARTBEAT: Final = comment("keep-alive")
+
+Encode = Callable[[Record], bytes]
+Goodbye = Callable[[str, int], bytes]
+"""What is said before a stream closes whose run goes on: the reason, and the milliseconds after which to attach again."""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamPolicy:
+    """Seconds. max_stream_s 0: no planned end."""
+
+    heartbeat_s: float
+    max_stream_s: float
+
+
+def response(chunks: AsyncIterator[bytes], *, run_id: str | None = None) -> StreamingResponse:
+    """The streaming response. Its first chunk leaves with the headers, because proxies hold both until then."""
+    headers = dict(HEADERS)
+    if run_id is not None:
+        headers["X-Run-Id"] = run_id
+    return StreamingResponse(chunks, headers=headers, media_type=None)
+
+
+async def synthetic(frames: Iterable[bytes]) -> AsyncIterator[bytes]:
+    """A stream that is complete before it starts."""
+    yield HELLO + b"".join(frames)
+
+
+async def follow(
+    service: RunService,
+    principal: Principal,
+    run: Run,
+    *,
+    after: int,
+    policy: StreamPolicy,
+    before: Sequence[bytes] = (),
+    encode: Encode = agui.frames,
+    goodbye: Goodbye = agui.reattach,
+    hold: bool = False,
+    clock: Callable[[], float] = time.time,
+) -> AsyncIterator[bytes]:
+    """The run's records as bytes until its end, the token's end, the planned age, or a drain; whichever comes first.
+
+    hold: as `RunService.follow`. Records that have no bytes are silence.
+    """
+    yield HELLO + b"".join(before)
+    run_id = run.run_id
+    opened = spoke = clock()
+    ends = [(principal.expires_at, "token_expired")]
+    if policy.max_stream_s:
+        ends.append((opened + policy.max_stream_s, "max_age"))
+    end_at, reason = min(ends)
+    while True:
+        left = end_at - clock()
+        if left <= 0:
+            service.send_away(run_id)
+            yield goodbye(reason, 0)
+            return
+        batches = service.follow(run_id, after=after, tick_s=min(policy.heartbeat_s, left), hold=hold)
+        async with aclosing(batches):
+            async for batch in batches:
+                chunk = b"".join(map(encode, batch))
+                if batch:
+                    run_id, after = batch[-1].run_id, batch[-1].seq
+                over = bool(batch) and batch[-1].terminal
+                if service.draining and not over:
+                    service.send_away(run_id)
+                    yield chunk + goodbye("drain", 1000)
+                    return
+                if chunk or not batch or clock() - spoke >= policy.heartbeat_s:
+                    yield chunk or HEARTBEAT
+                    spoke = clock()
+                if over and not hold:
+                    return
+                if end_at - clock() < policy.heartbeat_s:
+                    break  # follow again with the shorter tick, so that the end is not late
+            else:
+                return

@@ -1,0 +1,341 @@
+"""The wire format: what the history becomes, what the frames become."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from langchain_core.messages import (
+    AIMessage,
+    AIMessageChunk,
+    BaseMessage,
+    ChatMessage,
+    FunctionMessage,
+    HumanMessage,
+    RemoveMessage,
+    SystemMessage,
+    ToolMessage,
+)
+from langchain_core.messages.tool import tool_call_chunk
+
+from middle_core.errors import InvalidRequest, ModelBadRequest
+from middle_core.models.cerebras.errors import StreamFault
+from middle_core.models.cerebras.wire import Answer, FrameReader, shows, traits_of, wire_messages
+from tests.fakes.cerebras_rules import Refusal, check
+
+TEXT_ONLY = traits_of("gpt-oss-120b")
+SEES = traits_of("gemma-4-31b")
+CALL = {"name": "search", "args": {"q": "é"}, "id": "c1"}
+
+
+def wire(*messages: BaseMessage) -> list[dict[str, Any]]:
+    return wire_messages(messages, TEXT_ONLY)
+
+
+def one(message: BaseMessage) -> dict[str, Any]:
+    (only,) = wire(message)
+    return only
+
+
+# --- messages --------------------------------------------------------------------------------------------------------
+
+
+def test_a_whole_turn():
+    assert wire(
+        SystemMessage("Be kind."),
+        HumanMessage("hi", name="ann"),
+        AIMessage("Let me see.", tool_calls=[CALL]),
+        ToolMessage("found", tool_call_id="c1"),
+        AIMessage("Here."),
+    ) == [
+        {"role": "system", "content": "Be kind."},
+        {"role": "user", "content": "hi", "name": "ann"},
+        {
+            "role": "assistant",
+            "content": "Let me see.",
+            "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "search", "arguments": '{"q": "é"}'}}],
+        },
+        {"role": "tool", "tool_call_id": "c1", "content": "found", "name": "search"},
+        {"role": "assistant", "content": "Here."},
+    ]
+
+
+@pytest.mark.parametrize(
+    "content", ["", [], [""], [{"type": "text", "text": ""}], [{"type": "tool_use", "id": "c1", "name": "search", "input": {}}]]
+)
+def test_nothing_beside_a_tool_call_is_no_content_at_all(content: Any):
+    assert "content" not in wire(AIMessage(content, tool_calls=[CALL]), ToolMessage("x", tool_call_id="c1"))[0]
+
+
+@pytest.mark.parametrize("content", ["", [], [{"type": "reasoning", "reasoning": "hm"}]])
+def test_an_assistant_message_that_says_nothing_is_left_out(content: Any):
+    assert wire(HumanMessage("hi"), AIMessage(content)) == [{"role": "user", "content": "hi"}]
+
+
+@pytest.mark.parametrize("name", ["search", None, "", "not a name!", "x" * 65])
+def test_a_tool_message_is_named_if_it_can_be(name: str | None):
+    named = wire(AIMessage("", tool_calls=[CALL]), ToolMessage("x", tool_call_id="c1", name=name))[1].get("name")
+    assert named == (None if name and name != "search" else "search")
+
+
+@pytest.mark.parametrize(
+    ("content", "sent"),
+    [
+        ("plain", "plain"),
+        ("", ""),
+        ([], ""),
+        (["a", "b"], "a\nb"),
+        ([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}], "a\nb"),
+        ([{"type": "text", "text": None}], ""),
+        ([{"text": "untyped"}], "untyped"),
+        ([{"type": "json", "json": {"é": [1, None]}}], '{"type": "json", "json": {"é": [1, null]}}'),
+        ([{"type": "image", "base64": "AAAA", "mime_type": "image/png"}], "[image left out: this model reads text only]"),
+        ([{"type": "text-plain", "text": "file text"}], "file text"),
+        ("lone \ud800 surrogate", "lone ? surrogate"),
+        ("\u2028 \u0085 🌍", "\u2028 \u0085 🌍"),
+    ],
+)
+def test_a_tool_result_is_text_whatever_it_was(content: Any, sent: str):
+    assert wire(AIMessage("", tool_calls=[CALL]), ToolMessage(content, tool_call_id="c1"))[1]["content"] == sent
+
+
+def test_a_malformed_call_stays_only_where_it_was_answered_and_never_with_its_arguments():
+    broken = AIMessage(
+        "", invalid_tool_calls=[{"name": "search", "args": '{"q": "a"}{', "id": "c2", "error": None, "type": "invalid_tool_call"}]
+    )
+    assert wire(HumanMessage("hi"), broken) == [{"role": "user", "content": "hi"}]
+    history = wire(HumanMessage("hi"), broken, ToolMessage("Those arguments were no JSON.", tool_call_id="c2"))
+    assert history[1]["tool_calls"] == [{"id": "c2", "type": "function", "function": {"name": "search", "arguments": "{}"}}]
+    assert history[2]["name"] == "search"
+
+
+MEDIA = [
+    {"type": "image_url", "image_url": {"url": "http://x/y.png"}},
+    {"type": "image_url", "image_url": "http://x/y.png"},
+    {"type": "image", "url": "http://x/y.png"},
+    {"type": "image", "base64": "AAAA", "mime_type": "image/jpeg"},
+    {"type": "image", "source_type": "base64", "data": "AAAA", "mime_type": "image/jpeg"},
+    {"type": "image", "source": {"type": "base64", "media_type": "image/jpeg", "data": "AAAA"}},
+]
+OTHER_MEDIA = [
+    {"type": "input_audio", "input_audio": {"data": "AAAA", "format": "wav"}},
+    {"type": "file", "base64": "AAAA", "mime_type": "application/pdf"},
+    {"type": "video", "url": "http://x"},
+]
+
+
+@pytest.mark.parametrize("part", MEDIA)
+def test_an_image_goes_to_a_model_that_sees_in_one_shape(part: dict[str, Any]):
+    (message,) = wire_messages([HumanMessage([{"type": "text", "text": "What?"}, part])], SEES)
+    text, image = message["content"]
+    assert text == {"type": "text", "text": "What?"}
+    assert image["image_url"]["url"] in {"http://x/y.png", "data:image/jpeg;base64,AAAA"}
+    check({"authorization": "Bearer k"}, {"model": "gemma-4-31b", "messages": [message]})
+
+
+@pytest.mark.parametrize("part", MEDIA + OTHER_MEDIA)
+def test_an_attachment_that_the_model_cannot_read_is_refused_in_the_newest_message_only(part: dict[str, Any]):
+    message = HumanMessage([{"type": "text", "text": "What?"}, part])
+    with pytest.raises(InvalidRequest, match="Send it again as text"):
+        wire(message)
+    assert wire(message, HumanMessage("Never mind."))[0]["content"].startswith("What?\n[")
+
+
+@pytest.mark.parametrize("part", OTHER_MEDIA)
+def test_a_model_that_sees_still_reads_no_documents(part: dict[str, Any]):
+    with pytest.raises(InvalidRequest, match="attachment"):
+        wire_messages([HumanMessage([part])], SEES)
+
+
+def test_other_roles():
+    assert one(ChatMessage(content="x", role="developer")) == {"role": "developer", "content": "x"}
+    for message in (ChatMessage(content="x", role="critic"), FunctionMessage(content="x", name="f"), RemoveMessage("x")):
+        with pytest.raises(ModelBadRequest, match="cannot be sent"):
+            wire(message)
+
+
+CONTENTS = st.one_of(st.text(max_size=5), st.lists(st.one_of(st.text(max_size=3), st.just({"type": "text", "text": "t"})), max_size=3))
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> list[BaseMessage]:
+    """Valid histories of any shape, contents as odd as they come."""
+    messages: list[BaseMessage] = [HumanMessage(draw(CONTENTS))]
+    for turn in range(draw(st.integers(0, 4))):
+        ids = [f"{turn}-{n}" for n in range(draw(st.integers(0, 2)))]
+        calls: list[Any] = [
+            {"name": "search", "args": draw(st.dictionaries(st.text(max_size=3), st.none(), max_size=2)), "id": i} for i in ids
+        ]
+        messages.append(AIMessage(draw(CONTENTS), tool_calls=calls, additional_kwargs={"reasoning_content": draw(st.text(max_size=3))}))
+        messages += [ToolMessage(draw(CONTENTS), tool_call_id=i, name=draw(st.none() | st.text(max_size=3))) for i in ids]
+        if draw(st.booleans()):
+            messages.append(HumanMessage(draw(CONTENTS)))
+    return messages
+
+
+@given(histories(), st.sampled_from(["gpt-oss-120b", "gemma-4-31b", "another"]))
+@settings(max_examples=150, deadline=None)
+def test_every_valid_history_is_taken_by_the_strict_service(history: list[BaseMessage], model: str):
+    messages = wire_messages(history, traits_of(model))
+    json.dumps(messages, ensure_ascii=False).encode()
+    check({"authorization": "Bearer k"}, {"model": model, "messages": messages})
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ({"messages": [{"role": "assistant", "content": None}]}, "null"),
+        ({"messages": [{"role": "assistant", "content": ""}]}, "empty"),
+        ({"messages": [{"role": "assistant", "reasoning_content": "x", "content": "y"}]}, "reasoning_content' is unsupported"),
+        ({"messages": [{"role": "tool", "tool_call_id": "x", "content": "y"}]}, "preceding"),
+        (
+            {
+                "messages": [
+                    {"role": "assistant", "tool_calls": [{"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}]}
+                ]
+            },
+            "without an answer",
+        ),
+        ({"messages": [{"role": "user", "content": "x"}], "parallel_tool_calls": False}, "parallel_tool_calls=False"),
+        ({"messages": [{"role": "user", "content": "x"}], "maxTokens": 1}, "body.maxTokens"),
+        ({"messages": []}, "at least one"),
+    ],
+)
+def test_the_simulator_is_strict(body: dict[str, Any], says: str):
+    with pytest.raises(Refusal, match=says):
+        check({"authorization": "Bearer k"}, {"model": "gpt-oss-120b", **body})
+
+
+# --- frames ----------------------------------------------------------------------------------------------------------
+
+LINES = st.text(st.characters(exclude_characters="\r\n", exclude_categories=["Cs"]), max_size=6)
+
+
+@given(
+    st.lists(st.lists(LINES, min_size=1, max_size=2), max_size=6),
+    st.sampled_from([b"\n", b"\r\n"]),
+    st.lists(st.integers(0, 200), max_size=12),
+    st.booleans(),
+)
+@settings(max_examples=200, deadline=None)
+def test_frames_are_the_same_however_they_are_cut(events: list[list[str]], end: bytes, cuts: list[int], chatty: bool):
+    noise = b": comment" + end + b"event: x" + end + b"id: 1" + end if chatty else b""
+    body = b"".join(noise + b"".join(b"data: " + line.encode() + end for line in event) + end for event in events)
+    edges = sorted({0, len(body), *(cut for cut in cuts if cut < len(body))})
+    reader = FrameReader()
+    out = [data for a, b in pairwise(edges) for data in reader.feed(body[a:b])]
+    assert out == ["\n".join(event).encode() for event in events]
+
+
+def test_a_frame_has_a_limit():
+    reader = FrameReader(limit=100)
+    assert reader.feed(b"data: " + b"x" * 50) == []
+    with pytest.raises(ValueError, match="too large"):
+        list(reader.feed(b"x" * 50))
+
+
+def test_an_event_of_many_lines_has_the_same_limit():
+    reader = FrameReader(limit=100)
+    for _ in range(3):
+        assert list(reader.feed(b"data: " + b"x" * 20 + b"\n")) == []
+    assert list(reader.feed(b"\n")) == [b"\n".join([b"x" * 20] * 3)]
+    with pytest.raises(ValueError, match="too large"):
+        for _ in range(10):
+            list(reader.feed(b"data: " + b"x" * 20 + b"\n"))
+
+
+def test_usage_that_comes_twice_counts_once():
+    answer = Answer(model="m")
+    usage = {"prompt_tokens": 3, "completion_tokens": 4}
+    assert list(answer.chunks([{"choices": [{"delta": {}, "finish_reason": "stop"}], "usage": usage}])) == []
+    assert list(answer.chunks([{"choices": [], "usage": usage}])) == []
+    assert answer.last().usage_metadata == {"input_tokens": 3, "output_tokens": 4, "total_tokens": 7}
+
+
+@pytest.mark.parametrize(
+    ("usage", "counts"),
+    [
+        ("lots", None),
+        ([1], None),
+        ({"prompt_tokens": "5", "completion_tokens": 1.5}, (0, 0, 0)),
+        ({"prompt_tokens": 5, "completion_tokens": 1, "prompt_tokens_details": [1], "completion_tokens_details": "x"}, (5, 1, 6)),
+    ],
+)
+def test_usage_that_cannot_be_read_costs_no_answer(usage: Any, counts: tuple[int, int, int] | None):
+    answer = Answer(model="m")
+    list(answer.chunks([{"choices": [{"delta": {"content": "x"}, "finish_reason": "stop"}], "usage": usage}]))
+    found = answer.last().usage_metadata
+    assert (found and (found["input_tokens"], found["output_tokens"], found["total_tokens"])) == counts
+
+
+def test_an_answer_without_a_reason_to_end_did_not_end():
+    answer = Answer(model="m")
+    list(answer.chunks([{"choices": [{"delta": {"content": "x"}}], "usage": {"prompt_tokens": 1}}]))
+    with pytest.raises(StreamFault):
+        answer.last()
+
+
+def test_an_answer_without_usage_has_none():
+    answer = Answer(model="m")
+    assert list(answer.chunks([{"choices": [{"delta": None, "finish_reason": "stop"}], "usage": None}])) == []
+    last = answer.last()
+    assert (last.usage_metadata, last.response_metadata["model_name"], last.response_metadata["model_provider"]) == (None, "m", "cerebras")
+
+
+def test_calls_without_an_index_are_told_apart_by_their_place():
+    answer = Answer(model="m")
+    calls = [{"id": i, "type": "function", "function": {"name": "f", "arguments": "{}"}} for i in ("a", "b")]
+    [chunk] = answer.chunks([{"choices": [{"delta": {"tool_calls": calls}}]}])
+    assert [(c["id"], c["index"]) for c in chunk.tool_call_chunks] == [("a", 0), ("b", 1)]
+
+
+def test_text_joins_text_and_nothing_else():
+    answer = Answer(model="m")
+    call = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    deltas: list[Any] = [
+        {"role": "assistant"},
+        {"content": "a"},
+        {"content": "b", "tool_calls": []},
+        {"reasoning": "r"},
+        {"content": "c", "reasoning": "d"},
+        {"content": "e"},
+        {"tool_calls": [call]},
+        {"content": "f"},
+    ]
+    frames: list[Any] = [{"choices": [{"delta": delta}]} for delta in deltas]
+    calls = [tool_call_chunk(name="f", args="{}", id="1", index=0)]
+    assert list(answer.chunks(frames)) == [
+        AIMessageChunk(content="ab"),
+        AIMessageChunk(content="", additional_kwargs={"reasoning_content": "r"}),
+        AIMessageChunk(content="c", additional_kwargs={"reasoning_content": "d"}),
+        AIMessageChunk(content="e"),
+        AIMessageChunk(content="", tool_call_chunks=calls),
+        AIMessageChunk(content="f"),
+    ]
+    assert [shows(frame) for frame in frames] == [False] + [True] * 7
+
+
+@pytest.mark.parametrize(
+    "delta",
+    [
+        "x",
+        {"content": 1},
+        {"reasoning": ["x"]},
+        {"tool_calls": 1},
+        {"tool_calls": ["x"]},
+        {"tool_calls": [{"function": {"arguments": {"a": 1}}}]},
+        {"tool_calls": [{"function": {"arguments": {}}}]},
+        {"tool_calls": [{"function": {"name": 5, "arguments": "{}"}}]},
+        {"tool_calls": [{"id": 7, "function": {"name": "f", "arguments": "{}"}}]},
+        {"tool_calls": [{"index": [0], "function": {"arguments": "{}"}}]},
+        {"tool_calls": [{"index": 1.5, "function": {"arguments": "{}"}}]},
+        {"tool_calls": [{"index": "0", "function": {"arguments": "{}"}}]},
+    ],
+)
+def test_what_is_no_chunk_is_a_fault(delta: Any):
+    with pytest.raises((TypeError, AttributeError)):
+        shows({"choices": [{"delta": delta}]})
