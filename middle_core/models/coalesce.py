@@ -190,11 +190,14 @@ async def batches(
         finally:
             if close := getattr(source, "aclose", None):
                 await close()
-            arrived.set()
-            hurry.set()
+
+    def over(_: asyncio.Task[None]) -> None:
+        arrived.set()
+        hurry.set()
 
     # A TaskGroup may not span a `yield`: whoever closes this generator need not be the task that entered the group.
     reader = asyncio.create_task(read())  # noqa: TID251 - owned by the `finally` below
+    reader.add_done_callback(over)  # not in `read`: a task that is cancelled before its first step never enters it
     due = loop.time()
     try:
         while True:

@@ -57,11 +57,14 @@ def merge_deltas(events: Sequence[Event], *, max_chars: int) -> list[Event]:
 
 
 class Appender:
-    """The one writer of one attempt. `run` writes until `stop`; both live in the run's own task group.
+    """The one writer of one attempt. It works from `start` to `stop`, in the run's own task group.
 
     `put` waits while `max_pending` events wait: a database slower than the model slows the model's reader,
     and nothing is dropped. A second batch is handed to the log while the first is being committed, because a first token
     would otherwise wait for the events of its own start; each says after which seq it belongs, so that none can follow a lost one.
+
+    Whoever waits here waits for the writer's task. When that task is over too early, each wait ends with what ended the task:
+    the log's error, or `CancelledError` where the task was cancelled (a loop that closes cancels every task).
     """
 
     def __init__(self, log: EventLog, claim: Claim, *, last_seq: int, max_pending: int = 2048, max_delta_chars: int = 16_384) -> None:
@@ -73,7 +76,7 @@ class Appender:
         self._pending: list[Event] = []
         self._stopped = False
         self._spoken = False
-        self._broken: Exception | None = None
+        self._broken: BaseException | None = None
         self._flying = 0
         self._slots = asyncio.Semaphore(IN_FLIGHT)
         self._work = asyncio.Event()
@@ -81,10 +84,15 @@ class Appender:
         self._written = asyncio.Event()
         self._written.set()
 
+    def start(self, group: asyncio.TaskGroup, *, name: str = "append") -> None:
+        """Give the writer its task. The task raises what the log raises (`Superseded` among it), in a group."""
+        # Callbacks, not a `finally`: a task that is cancelled before its first step never enters its coroutine.
+        group.create_task(self._run(), name=name).add_done_callback(self._over)
+
     async def put(self, events: Sequence[Event]) -> None:
         """Hand over events, in order. The first delta is waited for: so is whoever could delay it (`mailbox`).
 
-        Raises what the log raised, if it refused a batch.
+        Raises what ended the writer's task, if that is over.
         """
         self._check()
         if not events:
@@ -101,7 +109,7 @@ class Appender:
             self._check()
 
     async def drain(self) -> None:
-        """Wait until everything put so far is written. Raises what the log raised, if it refused a batch."""
+        """Wait until everything put so far is written. Raises what ended the writer's task, if that is over."""
         await self._written.wait()
         self._check()
 
@@ -110,42 +118,48 @@ class Appender:
         await self.drain()
         await self._log.append(self._claim, events, ending=ending, after=self._seq)
 
+    def stop(self) -> None:
+        """Let the writer's task end once it has written what waits. Nothing is put after it."""
+        self._stopped = True
+        self._work.set()
+
     def _check(self) -> None:
         if self._broken is not None:
             raise self._broken
 
-    def stop(self) -> None:
-        """Let `run` return once it has written what waits."""
-        self._stopped = True
-        self._work.set()
-
-    async def run(self) -> None:
-        """Write batches until stopped. Raises what the log raises (`Superseded` among it), in a group."""
+    async def _run(self) -> None:
         async with asyncio.TaskGroup() as flying:
             while True:
                 await self._work.wait()
                 self._work.clear()
                 while self._pending:
                     await self._slots.acquire()
+                    self._check()  # nothing may follow a lost batch
                     batch, self._pending = merge_deltas(self._pending, max_chars=self._max_delta_chars), []
                     self._taken.set()
                     self._flying += 1
                     # Tasks take their first step in the order in which they are made, and that step hands the batch to the log.
-                    flying.create_task(self._write(batch, after=self._seq))
+                    write = flying.create_task(self._write(batch, after=self._seq))
+                    write.add_done_callback(self._landed)
                     self._seq += len(batch)
                 if self._stopped:
                     return
 
     async def _write(self, batch: Sequence[Event], *, after: int) -> None:
-        try:
-            await self._log.append(self._claim, batch, after=after)
-        except Exception as error:
-            # The task group cancels whoever waits here; but one that is being stopped may take that for its stop, and wait for ever.
-            self._broken = error
-            self._written.set()
-            self._taken.set()
-            raise
+        await self._log.append(self._claim, batch, after=after)
+
+    def _landed(self, write: asyncio.Task[None]) -> None:
+        """A batch is committed, or was refused."""
+        self._over(write)
         self._slots.release()
         self._flying -= 1
         if not self._flying and not self._pending:
             self._written.set()
+
+    def _over(self, task: asyncio.Task[None]) -> None:
+        """A task of the writer has ended. If it did not come to its end, nobody may wait for it any longer."""
+        error = asyncio.CancelledError("the writer of the run was cancelled") if task.cancelled() else task.exception()
+        if error is not None:
+            self._broken = self._broken or error
+            self._written.set()
+            self._taken.set()

@@ -118,7 +118,7 @@ class Engine:
     async def drive(self, job: Job) -> None:
         """Run the attempt to its end and write that end. Returns once the terminal record is durable.
 
-        Raises `CancelledError` only where the attempt was superseded: then nothing more is written.
+        Raises `CancelledError` where the attempt was superseded or its event loop closes: then nothing more is written.
         """
         CLAIM.set(job.claim)
         CALLER.set(job.principal)
@@ -129,7 +129,7 @@ class Engine:
         appender = Appender(self._log, job.claim, last_seq=job.run.last_seq)
         try:
             async with asyncio.TaskGroup() as group:
-                group.create_task(appender.run(), name=f"append {job.run.run_id}")
+                appender.start(group, name=f"append {job.run.run_id}")
                 ended = await self._stream(job, desk, gate, appender)
                 job.stop.late = True
                 await appender.drain()

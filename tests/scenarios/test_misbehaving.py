@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 from langchain_core.tools import tool
 
+from middle_core.node_api.emit import progress
+from middle_core.runs.graph.event_queue import FULL
 from tests.fakes.graphs import one_node
 from tests.fakes.models import ScriptedModel, call, finish
 from tests.fakes.stack import PATIENCE_S, stack
@@ -68,7 +70,7 @@ async def test_a_tool_that_exits_ends_its_run_and_nothing_else(tmp_path: Path) -
 
 @pytest.mark.slow
 async def test_a_node_that_swallows_its_cancellation_does_not_keep_the_thread(tmp_path: Path) -> None:
-    entered, released = asyncio.Event(), asyncio.Event()
+    entered, released, left = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     async def deaf(_state: Any) -> Any:
         entered.set()
@@ -77,6 +79,9 @@ async def test_a_node_that_swallows_its_cancellation_does_not_keep_the_thread(tm
                 await released.wait()
             except asyncio.CancelledError:
                 continue
+        for at in range(FULL + 1):  # nobody reads that any more, so nothing may wait until it is read
+            await progress(str(at))
+        left.set()
         return {}
 
     async with stack(tmp_path, agents={"default": lambda: one_node(deaf)}) as server:
@@ -87,6 +92,8 @@ async def test_a_node_that_swallows_its_cancellation_does_not_keep_the_thread(tm
         assert reader.types[-2:] == ["middle_core.run_cancelled", "RUN_FINISHED"]
         assert (await server.get("/threads/t1")).json()["running"] is False
         released.set()
+        async with asyncio.timeout(PATIENCE_S):
+            await left.wait()
         assert (await server.ask("and now?")).types[-1] == "RUN_FINISHED"
 
 

@@ -107,7 +107,10 @@ class GraphRun:
                     yield event
                 raise failure
         finally:
-            await let_go(pump)
+            try:
+                await let_go(pump)
+            finally:
+                mailbox.close()  # a graph that ignores its cancellation must not wait for room that nobody makes
         for event in await self._last_events(before):
             yield event
 

@@ -348,6 +348,20 @@ async def test_a_source_that_is_cancelled_from_within_is_a_cancellation():
         await consume(coalesced(source()))
 
 
+async def test_a_reader_that_is_cancelled_before_its_first_step_leaves_nobody_waiting():
+    """A loop that closes cancels every task at once, and a task that never ran has no `finally`."""
+
+    async def source() -> AsyncIterator[ChatGenerationChunk]:
+        yield chunk("x")
+
+    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+        consumer = group.create_task(consume(coalesced(source())))
+        await asyncio.sleep(0)
+        [reader] = asyncio.all_tasks() - {asyncio.current_task(), consumer}
+        reader.cancel()
+    assert consumer.cancelled()
+
+
 # --- the wrapper -----------------------------------------------------------------------------------------------------
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 import pytest
@@ -75,14 +75,14 @@ class SlowLog:
         self.handed = 2
         self.endings: list[Ending | None] = []
         self.gate = asyncio.Semaphore(0)
-        self.entered = asyncio.Event()
+        self.entered = 0
         self.error: Exception | None = None
 
     async def append(self, claim: Claim, events: Sequence[Event], *, ending: Ending | None = None, after: int | None = None) -> list[Any]:
         assert claim == CLAIM
         assert after == self.handed, "each batch says where it belongs"
         self.handed += len(events)
-        self.entered.set()
+        self.entered += 1
         await self.gate.acquire()
         if self.error is not None:
             raise self.error
@@ -95,7 +95,7 @@ async def test_the_first_event_is_written_alone_and_later_ones_gather_behind_tho
     log = SlowLog()
     appender = Appender(log, CLAIM, last_seq=2)  # type: ignore[arg-type]  # only append is called
     async with asyncio.TaskGroup() as group, asyncio.timeout(5):
-        group.create_task(appender.run())
+        appender.start(group)
         for number in range(1, IN_FLIGHT + 1):
             await appender.put([end(str(number))])
             await until(lambda number=number: log.handed == 2 + number)  # type: ignore[misc]  # mypy cannot type the default
@@ -114,7 +114,7 @@ async def test_the_first_delta_is_waited_for_and_no_later_one() -> None:
     log = SlowLog()
     appender = Appender(log, CLAIM, last_seq=2)  # type: ignore[arg-type]  # only append is called
     async with asyncio.TaskGroup() as group, asyncio.timeout(5):
-        group.create_task(appender.run())
+        appender.start(group)
         await appender.put([{"type": "CUSTOM", "name": "x", "value": {}}])
         first = group.create_task(appender.put([text("a", "1")]))
         await until(lambda: log.handed == 4)
@@ -136,7 +136,7 @@ async def test_a_full_buffer_slows_the_source_and_drops_nothing() -> None:
     appender = Appender(log, CLAIM, last_seq=2, max_pending=3)  # type: ignore[arg-type]  # only append is called
     put = 0
     async with asyncio.TaskGroup() as group, asyncio.timeout(5):
-        group.create_task(appender.run())
+        appender.start(group)
 
         async def source() -> None:
             nonlocal put
@@ -146,8 +146,7 @@ async def test_a_full_buffer_slows_the_source_and_drops_nothing() -> None:
             appender.stop()
 
         group.create_task(source())
-        await log.entered.wait()
-        await until(log.gate.locked)
+        await until(lambda: log.entered > 0 and log.gate.locked())
         assert put < 20, "the source waits for the log"
         for _ in range(20):
             log.gate.release()
@@ -161,10 +160,64 @@ async def test_a_superseded_writer_ends_the_whole_attempt() -> None:
     log.gate.release()
     with pytest.raises(ExceptionGroup) as caught:
         async with asyncio.TaskGroup() as group, asyncio.timeout(5):
-            group.create_task(appender.run())
+            appender.start(group)
             await appender.put([text("a", "1")])
             await appender.drain()
     assert caught.group_contains(Superseded)
+
+
+async def _put_much(appender: Appender) -> None:
+    for _ in range(10):
+        await appender.put([end("1")])
+
+
+def _named(coroutine: str) -> list[asyncio.Task[Any]]:
+    """The tasks that run this coroutine function, at least one."""
+    tasks = [task for task in asyncio.all_tasks() if f"{coroutine}()" in repr(task)]
+    assert tasks
+    return tasks
+
+
+WAITS = [
+    pytest.param(lambda appender: appender.put([text("a", "1")]), 2, id="the first delta"),
+    pytest.param(_put_much, IN_FLIGHT, id="room"),
+    pytest.param(lambda appender: appender.drain(), 1, id="everything before"),
+    pytest.param(lambda appender: appender.finish([{"type": "RUN_FINISHED"}], Ending(RunStatus.FINISHED)), 1, id="the end"),
+]
+"""What waits for the writer, and how many batches the log then holds."""
+
+
+@pytest.mark.parametrize(("wait", "batches"), WAITS)
+@pytest.mark.parametrize("hit", ["Appender._run", "Appender._write"])
+async def test_whoever_waits_for_a_writer_that_is_cancelled_is_cancelled(
+    wait: Callable[[Appender], Coroutine[Any, Any, None]], batches: int, hit: str
+) -> None:
+    """A loop that closes cancels every task at once: the writer, its writes, and none of them comes back to say so."""
+    log = SlowLog()
+    appender = Appender(log, CLAIM, last_seq=2, max_pending=2)  # type: ignore[arg-type]  # only append is called
+    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+        appender.start(group)
+        await appender.put([end("0")])
+        waiting = group.create_task(wait(appender))
+        await until(lambda: log.entered == batches)
+        assert not waiting.done()
+        for task in _named(hit):
+            task.cancel()
+        await asyncio.wait([waiting])
+        assert waiting.cancelled()
+        with pytest.raises(asyncio.CancelledError):
+            await appender.put([end("late")])
+        appender.stop()
+
+
+async def test_a_writer_that_is_cancelled_before_its_first_step_leaves_nobody_waiting() -> None:
+    appender = Appender(SlowLog(), CLAIM, last_seq=2)  # type: ignore[arg-type]  # only append is called
+    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+        appender.start(group)
+        for task in _named("Appender._run"):
+            task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await appender.put([text("a", "1")])
 
 
 async def test_one_who_takes_the_cancellation_for_a_stop_does_not_wait_for_ever() -> None:
@@ -174,7 +227,7 @@ async def test_one_who_takes_the_cancellation_for_a_stop_does_not_wait_for_ever(
     appender = Appender(log, CLAIM, last_seq=2)  # type: ignore[arg-type]  # only append is called
     with pytest.raises(ExceptionGroup) as caught:
         async with asyncio.timeout(5), asyncio.TaskGroup() as group:
-            group.create_task(appender.run())
+            appender.start(group)
             await appender.put([end("1")])
             log.gate.release()
             try:

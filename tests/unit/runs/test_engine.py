@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import sqlite3
+import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import aclosing, asynccontextmanager, closing
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+import pytest
 from ag_ui.core import RunAgentInput
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -150,6 +152,37 @@ async def test_a_page_that_opens_a_thread_which_is_deleted_just_then_is_told(tmp
                 db.execute("DELETE FROM threads")
         assert isinstance(opening.result(), NotFound)
         at.log.go_on.set()
+
+
+@pytest.mark.parametrize("held", ["CUSTOM", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END", "RUN_FINISHED"])
+@pytest.mark.parametrize("asked_to_stop", [True, False], ids=["stopped", "alone"])
+def test_a_loop_that_is_closed_over_a_run_ends(held: str, asked_to_stop: bool, tmp_path: Path) -> None:
+    """It cancels the run, its writer and whoever would stop the run, all at once: none of them may wait for another."""
+
+    async def main() -> None:
+        underway = asyncio.Event()
+
+        async def server() -> None:
+            async with parts(tmp_path, says("all of it", finish())) as at:
+                at.log.held = held
+                run = await at.service.start(ALICE, "a", asked("hi"))
+                await at.log.holding.wait()
+                underway.set()
+                try:
+                    await asyncio.Event().wait()
+                finally:
+                    if asked_to_stop:  # in the same step in which the loop cancels everything
+                        at.supervisor.stop(run.run_id, by="shutdown", reason="the server is stopping")
+
+        serving = asyncio.create_task(server())  # noqa: TID251 - left alive, for the loop to end
+        async with asyncio.timeout(10):
+            await underway.wait()
+        assert not serving.done()
+
+    closing_loop = threading.Thread(target=asyncio.run, args=[main()], daemon=True)
+    closing_loop.start()
+    closing_loop.join(20)
+    assert not closing_loop.is_alive(), "the loop waits for a task that is gone"
 
 
 async def _refusal(call: Coroutine[Any, Any, Any]) -> BaseException | None:
