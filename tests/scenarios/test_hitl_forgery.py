@@ -92,7 +92,7 @@ async def test_an_approval_cannot_be_used_for_another_call(tmp_path: Path) -> No
 @pytest.mark.slow
 @pytest.mark.timeout(240)
 async def test_a_thousand_cards_each_answered_twice_at_once_are_a_thousand_executions(tmp_path: Path) -> None:
-    threads, each = 40, 25
+    threads, each, at_once = 40, 25, 4
     shelf = Shelf(things={f"{t}-{n}": f"Thing {t} {n}" for t in range(threads) for n in range(each)})
 
     class Reading(ScriptedModel):
@@ -106,8 +106,13 @@ async def test_a_thousand_cards_each_answered_twice_at_once_are_a_thousand_execu
             return [*calls, finish("tool_calls")]
 
     async with stack(tmp_path, agents={"default": lambda: tool_agent(Reading(turns=[]), [shelf.tool()])}) as server:
+        turns = asyncio.Semaphore(at_once)  # all of them at once would wait for the processor, and prove no more
 
         async def thread(number: int) -> list[str]:
+            async with turns:
+                return await answered_twice(number)
+
+        async def answered_twice(number: int) -> list[str]:
             channel = ["interrupt", "client_tool"][number % 2]
             first, second = Person(server, channel, thread=f"t{number}"), Person(server, channel, thread=f"t{number}")
             asked = cards(await first.say(" ".join(f"{number}-{n}" for n in range(each))))
