@@ -1,11 +1,15 @@
-"""Merges a chat model's deltas at the source: at most one batch a frame, and the first at once.
+"""`Coalesce`: a wrapper for any chat model that merges its deltas, at most one batch a frame of the screen.
 
-A fast model sends thousands of deltas a second and every layer above pays for each of them; a screen shows sixty frames.
-What comes out is the same answer in fewer chunks: only text joins text, thought joins thought, and arguments join arguments
-of the same call. A chunk that says anything else (an id, a name, usage, a finish reason, metadata) passes as it is, in order.
+A fast model sends thousands of deltas a second, and every layer above pays for each. A screen shows sixty frames a second.
+`Coalesce` gives the same answer in fewer chunks:
 
-It wraps `_astream`, below LangChain's callbacks: a wrapper that called `astream` would report every chunk twice. Synchronous
-streaming and plain calls pass through unmerged, and so does every model that is not wrapped.
+    model = Coalesce(inner=ChatOpenAI(model="gpt-4.1-mini"))      # use it like any chat model: bind_tools, astream, ...
+
+The first chunk passes at once. After that, text is joined with text, reasoning with reasoning, and arguments with arguments of the
+same call. A chunk that carries anything else (an id, a name, usage, a finish reason, metadata) passes unchanged and in order.
+
+It wraps `_astream`, which is below LangChain's callbacks; a wrapper around `astream` would report every chunk twice. Synchronous
+streaming and calls without streaming are not merged.
 """
 
 from __future__ import annotations
@@ -29,16 +33,25 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 FRAME_S = 1 / 60
 """Seconds between batches: one frame of a 60 Hz screen."""
 LIMIT = 1024
-"""Chunks that wait for their frame at most; the source is not read further until they are gone."""
+"""The most chunks that wait for the end of a frame. When so many wait they go out early, and the source is read no further until then."""
 
 LABELS = ("model_provider", "output_version")
+"""Metadata that some providers repeat on every chunk. They do not keep neighbours with equal values from being joined."""
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Runnable[Any, Any])
 
 
 class Coalesce(BaseChatModel):
-    """`inner`, with merged deltas. Settings that LangChain itself acts on (callbacks, tags, cache, ...) are `inner`'s."""
+    """A chat model that streams as `inner` does, with merged deltas.
+
+    Settings that LangChain itself acts on (callbacks, tags, cache and so on) are taken over from `inner`.
+
+    Args:
+        inner: the model to wrap. `Coalesce` owns it: `aclose` closes it too.
+        frame_s: seconds between two batches of chunks; 0 merges only what arrives together.
+        limit: the most chunks that may wait for the end of a frame.
+    """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
@@ -53,7 +66,7 @@ class Coalesce(BaseChatModel):
         if not isinstance(inner, BaseChatModel):
             return values
         shared = {name: getattr(inner, name) for name in BaseChatModel.model_fields if name in inner.model_fields_set}
-        if not _streams(inner) or inner._streaming_disabled():  # noqa: SLF001 - LangChain's own question
+        if not _streams(inner) or inner._streaming_disabled():  # noqa: SLF001 - the check that LangChain itself makes
             shared["disable_streaming"] = True
         return {"name": inner.get_name(), **shared, **values}
 
@@ -64,7 +77,7 @@ class Coalesce(BaseChatModel):
 
     @property
     def _llm_type(self) -> str:
-        return self.inner._llm_type  # noqa: SLF001 - a chat model is a set of underscored methods; a wrapper implements and calls them
+        return self.inner._llm_type  # noqa: SLF001 - LangChain's chat models are subclassed by underscored methods; a wrapper has to call them
 
     @property
     def _identifying_params(self) -> dict[str, Any]:
@@ -121,56 +134,62 @@ class Coalesce(BaseChatModel):
         tool_choice: str | None = None,
         **kwargs: Any,
     ) -> Runnable[LanguageModelInput, AIMessage]:
-        """As `inner` binds them, with this model in its place."""
-        return self._instead(self.inner.bind_tools(tools, tool_choice=tool_choice, **kwargs))
+        """What `inner.bind_tools` returns, with this model in the place of `inner`."""
+        return self._in_place_of_inner(self.inner.bind_tools(tools, tool_choice=tool_choice, **kwargs))
 
     def with_structured_output(
         self, schema: dict[str, Any] | type, *, include_raw: bool = False, **kwargs: Any
     ) -> Runnable[LanguageModelInput, dict[str, Any] | BaseModel]:
-        """As `inner` does it, with this model in its place."""
-        return self._instead(self.inner.with_structured_output(schema, include_raw=include_raw, **kwargs))
+        """What `inner.with_structured_output` returns, with this model in the place of `inner`."""
+        return self._in_place_of_inner(self.inner.with_structured_output(schema, include_raw=include_raw, **kwargs))
 
-    def _instead(self, runnable: R) -> R:
-        """The runnable with `inner` replaced by this model, in the shapes that LangChain's models build."""
+    def _in_place_of_inner(self, runnable: R) -> R:
+        """The runnable with `inner` replaced by this model. It knows the shapes that LangChain's models build."""
         if runnable is self.inner:
             return cast("R", self)
         if isinstance(runnable, RunnableBinding):
-            return cast("R", runnable.model_copy(update={"bound": self._instead(runnable.bound)}))
+            return cast("R", runnable.model_copy(update={"bound": self._in_place_of_inner(runnable.bound)}))
         if isinstance(runnable, RunnableSequence):
-            return cast("R", RunnableSequence(*map(self._instead, runnable.steps), name=runnable.name))
+            return cast("R", RunnableSequence(*map(self._in_place_of_inner, runnable.steps), name=runnable.name))
         if isinstance(runnable, RunnableParallel):
-            return cast("R", RunnableParallel({key: self._instead(step) for key, step in runnable.steps__.items()}))
+            return cast("R", RunnableParallel({key: self._in_place_of_inner(step) for key, step in runnable.steps__.items()}))
         return runnable
 
     async def aclose(self) -> None:
-        """Close what `inner` holds open, if it can be closed."""
+        """Close `inner`, if it has something to close."""
         if close := getattr(self.inner, "aclose", None):
             await close()
 
 
 def _streams(model: BaseChatModel) -> bool:
     kind = type(model)
-    return kind._astream is not BaseChatModel._astream or kind._stream is not BaseChatModel._stream  # noqa: SLF001 - LangChain's own test
+    return kind._astream is not BaseChatModel._astream or kind._stream is not BaseChatModel._stream  # noqa: SLF001 - the test that LangChain itself makes
 
 
 async def coalesced(
     source: AsyncIterator[ChatGenerationChunk], *, frame_s: float = FRAME_S, limit: int = LIMIT
 ) -> AsyncGenerator[ChatGenerationChunk, None]:
-    """The chunks of `source`, merged: see `batches`."""
-    async with aclosing(batches(source, _shows, frame_s=frame_s, limit=limit)) as found:
+    """The chunks of `source`, merged. See `batches` for the arguments."""
+    async with aclosing(batches(source, _is_visible, frame_s=frame_s, limit=limit)) as found:
         async for batch in found:
             for chunk in merged(batch):
                 yield chunk
 
 
 async def batches(
-    source: AsyncIterator[T], shows: Callable[[T], bool], *, frame_s: float = FRAME_S, limit: int = LIMIT
+    source: AsyncIterator[T], is_visible: Callable[[T], bool], *, frame_s: float = FRAME_S, limit: int = LIMIT
 ) -> AsyncGenerator[list[T], None]:
-    """What `source` brings, in batches: the first item that shows something at once, then one batch every `frame_s` seconds at most.
+    """The items of `source` in batches. The first visible item comes at once, then at most one batch every `frame_s` seconds.
 
-    shows: whether a person would see something of the item. Only that starts the clock, or an empty opening would delay the first word.
-    Holds at most `limit` items; beyond that the source waits. What arrived before the source failed is delivered before its
-    error is raised. However this generator is left, the source is closed and the task that reads it is over.
+    Items that arrived before the source failed are yielded before its error is raised. Whenever this generator is closed, the
+    source is closed and the task that reads it has ended.
+
+    Args:
+        source: the items.
+        is_visible: whether a person would see something of an item. Only a visible item starts the clock: an empty opening chunk
+            would otherwise delay the first word by a frame.
+        frame_s: seconds between batches.
+        limit: the most items that are held. When so many wait, the source is not read further.
     """
     loop = asyncio.get_running_loop()
     waiting: deque[T] = deque()
@@ -182,7 +201,7 @@ async def batches(
                 waiting.append(item)
                 if not arrived.is_set():
                     arrived.set()
-                    await asyncio.sleep(0)  # a source that never pauses must not keep the first item to itself
+                    await asyncio.sleep(0)  # lets the reader take the first item, even if the source never pauses
                 if len(waiting) >= limit:
                     hurry.set()
                     room.clear()
@@ -195,7 +214,7 @@ async def batches(
         arrived.set()
         hurry.set()
 
-    # A TaskGroup may not span a `yield`: whoever closes this generator need not be the task that entered the group.
+    # No TaskGroup: it may not span a `yield`, because the task that closes this generator need not be the one that entered the group.
     reader = asyncio.create_task(read())  # noqa: TID251 - owned by the `finally` below
     reader.add_done_callback(over)  # not in `read`: a task that is cancelled before its first step never enters it
     due = loop.time()
@@ -208,7 +227,7 @@ async def batches(
             batch = list(waiting)
             waiting.clear()
             room.set()
-            if any(map(shows, batch)):
+            if any(map(is_visible, batch)):
                 due = loop.time() + frame_s
             if batch:
                 yield batch
@@ -219,11 +238,11 @@ async def batches(
         reader.cancel()
         await asyncio.wait([reader])
         if not reader.cancelled():
-            reader.exception()  # seen: either raised above, or the consumer left and does not want it
+            reader.exception()  # marks it as retrieved: it was raised above, or the consumer left and does not need it
 
 
 async def _until(due: float, hurry: asyncio.Event) -> None:
-    """Wait for `due` (the loop's time), or for `hurry`. Not a timeout: that is an exception through all that waits here, at every frame."""
+    """Wait for the loop's time `due`, or for `hurry`. `asyncio.timeout` would raise an exception through this code at every frame."""
     loop = asyncio.get_running_loop()
     if due > loop.time():
         timer = loop.call_at(due, hurry.set)
@@ -234,7 +253,7 @@ async def _until(due: float, hurry: asyncio.Event) -> None:
 
 
 def merged(chunks: Iterable[ChatGenerationChunk]) -> Iterator[ChatGenerationChunk]:
-    """Neighbours of one kind joined, everything else as it is; adding up the result gives what adding up `chunks` gives."""
+    """Neighbours of one kind joined, all others unchanged. The sum of the result equals the sum of `chunks`."""
     unlike = count()
     for key, group in groupby(chunks, key=lambda chunk: _kind(chunk) or (next(unlike),)):
         first, *rest = group
@@ -242,10 +261,7 @@ def merged(chunks: Iterable[ChatGenerationChunk]) -> Iterator[ChatGenerationChun
 
 
 def _kind(chunk: ChatGenerationChunk) -> tuple[Any, ...] | None:
-    """What the chunk may be joined with: chunks of an equal kind. None: with nothing.
-
-    A label that a provider puts on every chunk is no news as long as it stays the same.
-    """
+    """The chunk's kind: it may be joined with chunks of an equal kind. None means that it may not be joined."""
     message = chunk.message
     if type(message) is not AIMessageChunk or chunk.generation_info or message.usage_metadata or message.name or message.chunk_position:
         return None
@@ -280,7 +296,7 @@ def _joined(kind: tuple[Any, ...], chunks: Sequence[ChatGenerationChunk]) -> Cha
     return ChatGenerationChunk(message=joined)
 
 
-def _shows(chunk: ChatGenerationChunk) -> bool:
-    """Whether a person would see something of it: only that starts the clock, or an empty opening chunk would delay the first word."""
+def _is_visible(chunk: ChatGenerationChunk) -> bool:
+    """Whether a person would see something of the chunk."""
     message = chunk.message
     return bool(message.content or message.additional_kwargs or getattr(message, "tool_call_chunks", None))

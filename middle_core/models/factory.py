@@ -1,12 +1,12 @@
-"""Which chat model runs: a short text to a LangChain model, wrapped so that its deltas are merged.
+"""The setting `MIDDLE_CORE_MODEL` as a LangChain chat model whose deltas are merged.
 
     cerebras:<name>              Cerebras; `cerebras:` alone means the default model
     offline                      no key, no network
     openai:<name>@<base url>     any OpenAI-compatible server, by `langchain-openai` (extra `[openai]`)
-    (empty)                      Cerebras where its key is set, else offline
+    (empty)                      Cerebras if its key is set, else offline
 
-A team's own model object needs none of this: hand any `BaseChatModel` to the agent's factory, inside `Coalesce(inner=...)`
-if it streams fast. It knows no settings and reads no environment.
+A team with a model object of its own does not need this module. Its agent's factory uses any `BaseChatModel`, inside
+`Coalesce(inner=...)` if the model streams fast. This module reads no environment: keys and addresses are arguments.
 """
 
 from __future__ import annotations
@@ -30,9 +30,15 @@ def build_model(
 ) -> BaseChatModel:
     """The model that `spec` names.
 
-    cerebras_base_url: empty means the public service. openai_api_key: for servers that want one. on_wait: awaited before a wait for
-    capacity (Cerebras only); it must not raise.
-    Raises ValueError saying what to set, also where `langchain-openai` is not installed.
+    Args:
+        spec: the value of `MIDDLE_CORE_MODEL`, in one of the forms above.
+        cerebras_api_key: the key for Cerebras.
+        cerebras_base_url: where Cerebras is; empty means the public service.
+        openai_api_key: the key for an OpenAI-compatible server that wants one.
+        on_wait: awaited before each wait for capacity, with Cerebras only. It must not raise.
+
+    Raises:
+        ValueError: the text says which setting to change, or which package to install.
     """
     kind, colon, rest = (spec.strip() or ("cerebras:" if cerebras_api_key else "offline")).partition(":")
     match kind, bool(colon):
@@ -44,7 +50,7 @@ def build_model(
             base_url = (cerebras_base_url or DEFAULT_BASE_URL).rstrip("/").removesuffix("/v1")  # the SDK adds /v1 itself
             return ChatCerebras(
                 model=rest or DEFAULT_MODEL, api_key=cerebras_api_key, base_url=base_url, on_wait=on_wait
-            )  # merges by itself
+            )  # no `Coalesce`: this model merges its deltas itself
         case "openai", True:
             name, at, base_url = rest.rpartition("@")
             if not (name and at and base_url.startswith(("http://", "https://"))):
@@ -60,11 +66,11 @@ def _openai_compatible(name: str, base_url: str, api_key: str) -> BaseChatModel:
         from middle_core.models.openai_compatible import ChatOpenAICompatible  # noqa: PLC0415 - an optional extra
     except ImportError as missing:
         raise ValueError(f"The model openai:{name} needs an extra package. Install it: pip install 'middle-core[openai]'.") from missing
-    # Never None: the package would look into the environment.
+    # The key is never None: the package would then read OPENAI_API_KEY from the environment.
     return ChatOpenAICompatible(model=name, base_url=base_url, api_key=api_key or "none", stream_usage=True)
 
 
 async def close_model(model: BaseChatModel) -> None:
-    """Close what the model holds open, connections above all; a model without `aclose` has nothing to close."""
+    """Close the model's connections. A model without `aclose` holds none."""
     if close := getattr(model, "aclose", None):
         await close()

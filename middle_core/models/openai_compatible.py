@@ -1,6 +1,6 @@
 """`langchain-openai`'s chat model for OpenAI-compatible servers, with our errors. Needs the extra `[openai]`.
 
-Everything but the errors is that package's own, its retries too (two, before the first token).
+The package does everything else, its two retries before the first token included.
 """
 
 from __future__ import annotations

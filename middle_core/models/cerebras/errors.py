@@ -1,6 +1,6 @@
-"""Faults of the Cerebras SDK and of the HTTP stream, translated once into our error tree.
+"""Faults of the Cerebras SDK and of the HTTP stream, translated into the errors of `middle_core.errors`.
 
-Pure. Texts are for people and ours: nothing the provider wrote is shown; it stays in the chained cause, for the log.
+Pure. Every text that a person sees is written here. What the provider wrote stays in the chained cause, for the log.
 Status codes: https://inference-docs.cerebras.ai/support/error, rate-limit headers: https://inference-docs.cerebras.ai/support/rate-limits.
 """
 
@@ -17,11 +17,11 @@ from middle_core.errors import ModelBadRequest, ModelContextTooLong, ModelError,
 
 
 class StreamFault(Exception):
-    """The body of an answer that began with HTTP 200 is not what it should be: cut off, or not JSON."""
+    """The answer began with HTTP 200, but its body is cut off or is not JSON."""
 
 
 class StreamedError(Exception):
-    """The provider put an error object into a stream that began with HTTP 200."""
+    """The answer began with HTTP 200, and its stream then held an error object."""
 
     def __init__(self, status: int, body: Mapping[str, Any]) -> None:
         super().__init__(f"{status}: {body}")
@@ -30,11 +30,11 @@ class StreamedError(Exception):
 
 
 FAULTS = (CerebrasError, httpx.HTTPError, httpx.StreamError, StreamFault, StreamedError)
-"""Everything that talking to the provider may raise, apart from cancellation and our own mistakes."""
+"""Every exception that a request to the provider may raise, except cancellation and faults of our own code."""
 
 
 def translate(fault: Exception) -> ModelError:
-    """The typed error for one of `FAULTS`; `retry_after` is set where the provider said it."""
+    """The typed error for one of `FAULTS`, with `retry_after` if the provider named a time."""
     match fault:
         case APIStatusError():
             return by_status(fault.status_code, fault.response.headers, fault.body)
@@ -66,11 +66,17 @@ OPERATOR: Mapping[int, str] = {
     403: KEY_REFUSED,
     404: "The language model this server asks for does not exist. Its operator has to choose another.",
 }
-"""Refusals that only the operator can mend."""
+"""Refusals that only the operator of this server can resolve, by status."""
 
 
 def by_status(status: int, headers: Mapping[str, str], body: object) -> ModelError:
-    """The typed error for an HTTP status, its headers and an error body that has `code` and `message` where all is well."""
+    """The typed error for an answer that is no success.
+
+    Args:
+        status: the HTTP status.
+        headers: the answer's headers, by lower-case name.
+        body: the parsed body; usually an object with `code` and `message`.
+    """
     body = body if isinstance(body, Mapping) else {}
     code, message = str(body.get("code") or ""), str(body.get("message") or "").lower()
     wait = wait_of(status, headers, body)
@@ -86,9 +92,16 @@ def by_status(status: int, headers: Mapping[str, str], body: object) -> ModelErr
 
 
 def wait_of(status: int, headers: Mapping[str, str], body: Mapping[str, Any]) -> float | None:
-    """Seconds until a retry makes sense: Retry-After (seconds, or a date against the response's own Date); for a limit that is used up,
-    else its reset. Every response carries the resets, so they mean something beside 429 only, and not when the queue is full.
-    `headers` looks names up in lower case.
+    """Seconds until a retry makes sense, or None if the answer does not say.
+
+    `Retry-After` counts first: seconds, or a date that is compared with the answer's own `Date`. Without it, the reset time of a
+    limit that is used up counts. Every answer carries reset times, so they are read at status 429 only, and not when the
+    provider's queue is full.
+
+    Args:
+        status: the HTTP status.
+        headers: the answer's headers, by lower-case name.
+        body: the error object of the answer.
     """
     if (milliseconds := _number(headers.get("retry-after-ms"))) is not None:
         return milliseconds / 1000
@@ -98,7 +111,7 @@ def wait_of(status: int, headers: Mapping[str, str], body: Mapping[str, Any]) ->
         return None
     resets = {name: _number(headers.get(f"x-ratelimit-reset-{name}")) for name in ("tokens-minute", "requests-day")}
     used_up = [wait for name, wait in resets.items() if wait is not None and _number(headers.get(f"x-ratelimit-remaining-{name}")) == 0]
-    # A request can ask for more tokens than are left without any limit being at zero: then the minute's reset is the answer.
+    # A request may need more tokens than the minute has left although no limit is at zero. Then the minute's reset counts.
     return max(used_up, default=resets["tokens-minute"])
 
 

@@ -1,9 +1,9 @@
 """The chat model on Cerebras: LangChain's `BaseChatModel` over the async client of `cerebras-cloud-sdk`.
 
-Every call streams, also `invoke`: there is one path to keep right. It retries by itself, bounded and only before the first
-token, and it raises the errors of `middle_core.errors` only. What the format looks like is `cerebras_wire`'s, what a fault
-means is `cerebras_errors`'s. It reads no environment, and it never sees who is asking: a request carries the server's key,
-the messages and the parameters, and a short list of headers.
+Every call streams, `invoke` too, so that one path has to be right. The model retries by itself, a bounded number of times and
+only before the first token. It raises the errors of `middle_core.errors` only. `wire` knows the format and `errors` knows what
+a fault means. This module reads no environment. It does not know the caller: a request carries the server's key, the messages,
+the parameters and the headers in `HEADERS`.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, PrivateAttr, Se
 
 from middle_core.errors import ModelError, ModelRateLimited
 from middle_core.models.cerebras.errors import FAULTS, is_transient, translate
-from middle_core.models.cerebras.stream import exchange
-from middle_core.models.cerebras.wire import Answer, Json, shows, traits_of, wire_messages, wire_tool_choice, wire_tools
+from middle_core.models.cerebras.stream import stream_frames
+from middle_core.models.cerebras.wire import Answer, Json, is_visible, traits_of, wire_messages, wire_tool_choice, wire_tools
 from middle_core.models.coalesce import FRAME_S, batches, merged
 
 log = logging.getLogger(__name__)
@@ -48,7 +48,8 @@ DEFAULT_MODEL = "gpt-oss-120b"
 DEFAULT_BASE_URL = "https://api.cerebras.ai"
 
 HEADERS = frozenset({"accept", "accept-encoding", "authorization", "connection", "content-length", "content-type", "host", "user-agent"})
-"""All that leaves this machine beside the body. The SDK adds machine details and, from CEREBRAS_CUSTOM_HEADERS, anything."""
+"""The headers that a request may have. All others are removed: the SDK adds details of this machine, and whatever the environment
+variable CEREBRAS_CUSTOM_HEADERS holds."""
 
 FIRST_BACKOFF_S = 0.25
 MAX_BACKOFF_S = 8.0
@@ -56,12 +57,12 @@ MAX_BACKOFF_S = 8.0
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """The model has no capacity now; the call goes on by itself after `seconds`."""
+    """The model has no capacity now. The call is repeated by itself after `seconds`."""
 
     reason: Literal["rate_limited", "unavailable"]
     seconds: float
     attempt: int
-    """Which attempt failed, from 1."""
+    """The number of the attempt that failed, from 1."""
 
 
 OnWait = Callable[[Waiting], Awaitable[None]]
@@ -70,8 +71,8 @@ OnWait = Callable[[Waiting], Awaitable[None]]
 class ChatCerebras(BaseChatModel):
     """A chat model of Cerebras.
 
-    Raises `ModelRateLimited`, `ModelUnavailable`, `ModelContextTooLong`, `ModelBadRequest`, `ModelStreamCut`, with the
-    provider's own error as the cause, and `InvalidRequest` for an attachment that the model cannot read.
+    Its calls raise `ModelRateLimited`, `ModelUnavailable`, `ModelContextTooLong`, `ModelBadRequest` or `ModelStreamCut`, each with
+    the provider's own error as the cause, and `InvalidRequest` for an attachment that the model cannot read.
     """
 
     model_config = ConfigDict(populate_by_name=True)
@@ -81,34 +82,35 @@ class ChatCerebras(BaseChatModel):
     base_url: str = DEFAULT_BASE_URL
 
     max_tokens: int = Field(default=8192, gt=0, validation_alias=AliasChoices("max_tokens", "max_completion_tokens"))
-    """Sent as `max_completion_tokens`, always: the service reserves this much of the minute's tokens when it admits a request,
-    and everything the context has room for if it is not set (elizaOS/eliza#8839)."""
+    """Always sent, as `max_completion_tokens`. When the service admits a request it reserves this many of the minute's tokens;
+    without the field it reserves as many as fit into the context (elizaOS/eliza#8839)."""
     temperature: float | None = None
     top_p: float | None = None
     seed: int | None = None
     stop: list[str] | None = Field(default=None, validation_alias=AliasChoices("stop", "stop_sequences"), max_length=4)
     reasoning_effort: Literal["none", "low", "medium", "high"] | None = None
-    """Left out for a model that does not take the value."""
+    """Not sent to a model that does not take the value."""
     streaming: bool = True
 
     timeout: float = Field(default=60.0, gt=0)
     """Seconds of silence after which the connection counts as dead."""
     connect_timeout: float = Field(default=5.0, gt=0)
     frame_s: float = Field(default=FRAME_S, ge=0)
-    """Seconds for which arriving tokens are collected: into one chunk, and before the socket is read again. Never before the first.
-    0: read every packet, and nothing is joined."""
+    """Seconds for which arriving tokens are collected into one chunk; the socket is not read again before that. The first token is
+    never held. 0 reads every packet at once and joins nothing."""
     max_retries: int = Field(default=4, ge=0)
     max_wait_s: float = Field(default=20.0, ge=0)
-    """No retry starts later than this after the call began; a longer wait is the caller's to decide (`retry_after`)."""
+    """No retry starts later than this many seconds after the call began. Then the error is raised, and its `retry_after` lets the
+    caller decide whether to wait longer."""
     on_wait: OnWait | None = Field(default=None, exclude=True, repr=False)
-    """Awaited before each wait for capacity; the place to tell the person."""
+    """Awaited before each wait for capacity, for example to tell the person."""
 
     _client: tuple[asyncio.AbstractEventLoop, AsyncCerebras] | None = PrivateAttr(default=None)
     _left_out: set[str] = PrivateAttr(default_factory=set)
 
     @property
     def model_name(self) -> str:
-        """The model's name, under the other name that LangChain looks for."""
+        """The model's name. LangChain reads it as `model` in some places and as `model_name` in others."""
         return self.model
 
     @property
@@ -173,7 +175,16 @@ class ChatCerebras(BaseChatModel):
         tool_choice: str | bool | Json | None = None,
         **kwargs: Any,
     ) -> Runnable[LanguageModelInput, AIMessage]:
-        """Bind tools in any of LangChain's shapes. `tool_choice`: "auto", "none", "any" or a tool's name; ValueError for another."""
+        """This model with tools.
+
+        Args:
+            tools: tools in any of LangChain's shapes.
+            tool_choice: "auto", "none", "any", or the name of a tool that must be called.
+            kwargs: `strict`, and any other option of a call.
+
+        Raises:
+            ValueError: `tool_choice` is something else.
+        """
         wire = [convert_to_openai_tool(tool, strict=kwargs.get("strict")) for tool in tools]
         kwargs.pop("strict", None)
         choice = wire_tool_choice(tool_choice, [tool["function"]["name"] for tool in wire])
@@ -188,7 +199,15 @@ class ChatCerebras(BaseChatModel):
         strict: bool | None = None,
         **kwargs: Any,
     ) -> Runnable[LanguageModelInput, Json | BaseModel]:
-        """Answers in the shape of `schema`: by a forced tool call (default), by constrained decoding, or as free JSON."""
+        """This model with answers in the shape of `schema`.
+
+        Args:
+            schema: a pydantic model, a TypedDict or a JSON schema.
+            include_raw: whether an answer holds the model's message and a parsing error as well.
+            method: a forced tool call, constrained decoding (`json_schema`), or JSON without a schema (`json_mode`).
+            strict: for `json_schema`, whether the service must keep to the schema; by default it must.
+            kwargs: passed on with `function_calling`.
+        """
         if method == "function_calling":
             return super().with_structured_output(schema, include_raw=include_raw, **kwargs)
         traced = {"ls_structured_output_format": {"kwargs": {"method": method}, "schema": schema}}
@@ -209,7 +228,7 @@ class ChatCerebras(BaseChatModel):
     # --- the request -------------------------------------------------------------------------------------------------
 
     def _body(self, messages: list[BaseMessage], stop: list[str] | None, options: Json) -> Json:
-        """The request's body: what the model takes of our settings and of the call's own options, which win."""
+        """The request's body: our settings, overridden by the options of this call, without the fields that the model does not take."""
         model = options.get("model") or self.model
         traits = traits_of(model)
         settings = {name: getattr(self, name) for name in ("temperature", "top_p", "seed", "reasoning_effort")}
@@ -231,15 +250,19 @@ class ChatCerebras(BaseChatModel):
         return {"model": model, "messages": wire_messages(messages, traits), **body}
 
     async def _answer(self, client: AsyncCerebras, body: Json) -> AsyncGenerator[list[AIMessageChunk], None]:
-        """The answer's chunks, those of a frame together. Waits and asks again while nothing was shown, the fault may pass and the time allows."""
+        """The chunks of the answer, one list a frame.
+
+        After a fault it waits and asks again, if nothing was shown yet, the fault may pass by itself, and `max_retries` and
+        `max_wait_s` allow it. Else it raises the typed error.
+        """
         clock = asyncio.get_running_loop().time
         deadline = clock() + self.max_wait_s
         attempt = 1
         while True:
             answer = Answer(model=body["model"])
             try:
-                frames = exchange(client, body, answer, self.frame_s)
-                found = batches(frames, shows, frame_s=self.frame_s) if self.frame_s else _singly(frames)
+                frames = stream_frames(client, body, answer, self.frame_s)
+                found = batches(frames, is_visible, frame_s=self.frame_s) if self.frame_s else _singly(frames)
                 async with aclosing(found):
                     async for batch in found:
                         yield list(answer.chunks(frame for frame in batch if frame is not None))
@@ -266,7 +289,7 @@ class ChatCerebras(BaseChatModel):
     # --- the client --------------------------------------------------------------------------------------------------
 
     def _shared_client(self) -> AsyncCerebras:
-        """The client of the running event loop, so that calls share warm connections. `aclose` closes it."""
+        """The client of the running event loop. Its connections stay open for later calls, until `aclose`."""
         loop = asyncio.get_running_loop()
         if self._client is None or self._client[0] is not loop:
             self._client = (loop, self._new_client())
@@ -279,7 +302,7 @@ class ChatCerebras(BaseChatModel):
             for name in set(request.headers) - HEADERS:
                 del request.headers[name]
             request.headers["authorization"] = f"Bearer {key}"
-            request.headers["accept-encoding"] = "identity"  # whoever compresses a stream may hold it back
+            request.headers["accept-encoding"] = "identity"  # a hop that compresses a stream may hold it back
 
         http = httpx.AsyncClient(
             verify=_trusted_authorities(),
@@ -298,7 +321,7 @@ class ChatCerebras(BaseChatModel):
                     yield chunk
 
     async def aclose(self) -> None:
-        """Close the pooled connections. The model can be used again afterwards."""
+        """Close the open connections. The model can be used again afterwards."""
         client, self._client = self._client, None
         if client is not None and client[0] is asyncio.get_running_loop():
             await client[1].close()
@@ -312,18 +335,19 @@ async def _singly(items: AsyncGenerator[T, None]) -> AsyncGenerator[list[T], Non
 
 @cache
 def _trusted_authorities() -> ssl.SSLContext:
-    """Read once a process: it takes longer than the request that a one-off client is for."""
+    """The trusted certificates, read once a process: to read them takes longer than a whole request."""
     return httpx.create_ssl_context()
 
 
 def _backoff(attempt: int) -> float:
-    """Seconds before the next attempt where the provider names none: doubling, with jitter so that a crowd spreads out."""
+    """Seconds before the next attempt if the provider names none. They double, with jitter, so that many callers do not return at once."""
     step: float = min(MAX_BACKOFF_S, FIRST_BACKOFF_S * 2.0 ** (attempt - 1))
     return step * random.uniform(0.75, 1.25)  # noqa: S311 - spreads load, guards nothing
 
 
 def _synchronously(chunks: AsyncGenerator[T, None]) -> Iterator[T]:
-    """An async generator from synchronous code: in a thread with its own event loop, so it works where a loop runs already."""
+    """The items of an async generator, for synchronous code. A thread with an event loop of its own drives it, so this also works inside
+    a running loop."""
 
     async def step() -> T | None:
         return await anext(chunks, None)
@@ -335,4 +359,4 @@ def _synchronously(chunks: AsyncGenerator[T, None]) -> Iterator[T]:
             while (item := thread.submit(runner.run, step(), context=context).result()) is not None:
                 yield item
         finally:
-            thread.submit(runner.close).result()  # closes the generator, and with it the request
+            thread.submit(runner.close).result()  # this closes the generator, which closes the request

@@ -1,6 +1,6 @@
-"""One request to Cerebras and its stream: bytes in, frames of JSON out, closed on every way out.
+"""One request to Cerebras and the stream of its answer: bytes in, JSON frames out.
 
-It knows the connection; what the bytes mean is `cerebras_wire`'s, whether to ask again is the model's.
+This module knows the connection only. `wire` knows what a frame means, and `model` decides whether to ask again.
 """
 
 from __future__ import annotations
@@ -16,23 +16,35 @@ from cerebras.cloud.sdk import AsyncCerebras, AsyncStream
 from cerebras.cloud.sdk.types.chat import ChatCompletion
 
 from middle_core.models.cerebras.errors import StreamedError, StreamFault
-from middle_core.models.cerebras.wire import Answer, FrameReader, Json, shows
+from middle_core.models.cerebras.wire import Answer, FrameReader, Json, is_visible
 
 DRAIN_S = 0.25
-"""How long the end of a body may take after the end marker."""
+"""Seconds that the end of the body may take after the end marker."""
 
 
-async def exchange(client: AsyncCerebras, body: Json, answer: Answer, frame_s: float) -> AsyncGenerator[Json | None, None]:
-    """One request and the frames of its stream, None for the end marker; closed on every way out. Raises one of `FAULTS`.
+async def stream_frames(client: AsyncCerebras, body: Json, answer: Answer, frame_s: float) -> AsyncGenerator[Json | None, None]:
+    """Send one request and yield the JSON frames of its answer, then None when the end marker `[DONE]` has come.
 
-    Of the SDK's stream only the response is used: its decoder ends alike with and without `[DONE]`, and the difference is a lost answer.
+    The connection is released whenever this generator is closed: at the end, after an error, or when its reader leaves.
+
+    The SDK's own iterator over the stream is not used. It ends in the same way whether `[DONE]` came or the connection was cut,
+    so an answer that lost its end would look complete. Here a stream without `[DONE]` raises `StreamFault`.
+
+    Args:
+        client: the SDK's client, whose connections are reused.
+        body: the request's JSON body, without `stream`.
+        answer: told when the answer has begun to show something.
+        frame_s: seconds for which arriving tokens are collected before the socket is read again; 0 reads at once.
+
+    Raises:
+        one of `errors.FAULTS`.
     """
     reader = FrameReader()
     create = client.chat.completions.create
     async with cast("AsyncStream[ChatCompletion]", await create(**body, stream=True, stream_options={"include_usage": True})) as stream:
-        # Not compressed, so these are the bytes of the body (`ChatCerebras` asks for that).
+        # The raw bytes are the body itself: the request asks for `Accept-Encoding: identity`.
         pieces = stream.response.aiter_raw()
-        async for piece in _by_the_frame(pieces, frame_s, answer):
+        async for piece in _paced(pieces, frame_s, answer):
             for data in _events(reader, piece):
                 if data == b"[DONE]":
                     yield None
@@ -42,33 +54,36 @@ async def exchange(client: AsyncCerebras, body: Json, answer: Answer, frame_s: f
     raise StreamFault("The stream ended without its end marker.")
 
 
-async def _by_the_frame(pieces: AsyncIterator[bytes], frame_s: float, answer: Answer) -> AsyncIterator[bytes]:
-    """The pieces, with a pause of up to a frame between reads of the socket once the answer has begun.
+async def _paced(pieces: AsyncIterator[bytes], frame_s: float, answer: Answer) -> AsyncIterator[bytes]:
+    """The pieces of the body, with a pause of up to `frame_s` seconds between reads of the socket once the answer has begun.
 
-    Reading the socket for every token costs more than all that is done with the token. A piece is no read: one read may bring many
-    of them, and those come without the event loop taking a turn. So a turn tells a read. Two reads make a frame: one waits for
-    whatever comes next, and is held until the frame is over; the other then takes all that has come in meanwhile.
+    A read of the socket for each token would cost more than everything that is done with the token. The iterator does not say
+    when it reads: one read may bring many pieces, which then come without a turn of the event loop. So a turn of the loop
+    before a piece means that the socket was read for it.
+
+    Reads come in pairs. The first of a pair waits for the next byte of the provider, and its piece is held until the frame is
+    over. The second then takes everything that has arrived in the meantime, without a pause.
     """
     loop = asyncio.get_running_loop()
-    due, takes_all, turned = 0.0, False, True
+    due, is_second, loop_turned = 0.0, False, True
 
     def turn() -> None:
-        nonlocal turned
-        turned = True
+        nonlocal loop_turned
+        loop_turned = True
 
     while True:
-        if turned:
-            turned = False
+        if loop_turned:
+            loop_turned = False
             watch = loop.call_soon(turn)
         piece = await anext(pieces, None)
         if piece is None:
             watch.cancel()
             return
-        if turned and answer.begun and frame_s:
-            if not takes_all:
+        if loop_turned and answer.begun and frame_s:
+            if not is_second:
                 await asyncio.sleep(due - loop.time())
                 due = loop.time() + frame_s
-            takes_all = not takes_all
+            is_second = not is_second
         yield piece
 
 
@@ -84,14 +99,14 @@ def _frame(data: bytes, answer: Answer) -> Json:
         frame: Json = orjson.loads(data)
         if error := frame.get("error"):
             raise StreamedError(int(frame.get("status_code") or 500), error if isinstance(error, dict) else {})
-        answer.begun = shows(frame) or answer.begun
+        answer.begun = is_visible(frame) or answer.begun
     except (ValueError, AttributeError, TypeError, LookupError) as broken:
         raise StreamFault("The stream holds something that is not a chat completion chunk.") from broken
     return frame
 
 
 async def _drain(pieces: AsyncIterator[bytes]) -> None:
-    """Read the few bytes after the end marker: only a body read to its end leaves the connection usable for the next call."""
+    """Read the few bytes after the end marker. The connection can serve the next call only if the body was read to its end."""
     with suppress(TimeoutError, httpx.HTTPError):
         async with asyncio.timeout(DRAIN_S):
             async for _ in pieces:

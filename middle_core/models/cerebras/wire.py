@@ -1,7 +1,7 @@
-"""What goes over the wire to Cerebras and back: LangChain messages to request messages, SSE frames to chunks.
+"""The format of Cerebras: LangChain messages to a request's messages, and the frames of an answer to LangChain chunks.
 
-Pure: it knows the documented chat-completions format (https://inference-docs.cerebras.ai/api-reference/chat-completions)
-and what each model accepts; it knows no client, no clock and no retry.
+Pure. It knows the chat-completions format (https://inference-docs.cerebras.ai/api-reference/chat-completions) and what each
+model accepts. It knows no client, no clock and no retry.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from langchain_core.messages import (
     HumanMessage,
     SystemMessage,
     ToolMessage,
+    convert_to_openai_messages,
 )
 from langchain_core.messages.ai import UsageMetadata
-from langchain_core.messages.tool import ToolCallChunk, tool_call_chunk
+from langchain_core.messages.tool import ToolCallChunk, tool_call, tool_call_chunk
 
 from middle_core.errors import InvalidRequest, ModelBadRequest
 from middle_core.models.cerebras.errors import StreamFault
@@ -44,7 +45,7 @@ NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What one model takes beyond `EVERY_MODEL`. The service answers 400 to a field the model does not know."""
+    """What one model takes beyond `EVERY_MODEL`. The service answers 400 to a field that the model does not know."""
 
     reasoning_efforts: frozenset[str] = frozenset()
     images: bool = False
@@ -60,7 +61,7 @@ class Traits:
 
 UNKNOWN = Traits()
 TRAITS: Mapping[str, Traits] = {
-    # parallel_tool_calls is on no list: `false` is refused (agno-agi/agno#4508) and `true` is the default.
+    # No list names parallel_tool_calls: the service refuses `false` (agno-agi/agno#4508), and `true` is its default.
     "gpt-oss-120b": Traits(
         reasoning_efforts=frozenset({"low", "medium", "high"}),
         strict_tools=True,
@@ -75,7 +76,7 @@ TRAITS: Mapping[str, Traits] = {
 
 
 def traits_of(model: str) -> Traits:
-    """The traits of a model; one we do not know gets the fields that every model takes, and text only."""
+    """The traits of a model. An unknown model gets text only, and the fields that every model takes."""
     return TRAITS.get(model, UNKNOWN)
 
 
@@ -85,11 +86,16 @@ def traits_of(model: str) -> Traits:
 def wire_messages(messages: Sequence[BaseMessage], traits: Traits) -> list[Json]:
     """The history in the service's format.
 
-    No empty or null content beside tool calls (langchain-ai/langchainjs#8643), a name on every tool message, text parts joined.
-    An image in the newest user message is refused when the model reads text only; older ones become a note, or the thread
-    could never go on. Reasoning goes back for the turn in progress only, as the service documents it.
+    LangChain's own `convert_to_openai_messages` writes roles, calls and images. What it does not know is done here, because the
+    service answers 400 to it: an empty content beside tool calls (langchain-ai/langchainjs#8643), a tool message without the
+    tool's name, content parts that it does not know, a call whose arguments were no JSON.
 
-    Raises InvalidRequest for such an image, ModelBadRequest for a message type that has no place on the wire.
+    An image in the newest user message is refused when the model reads text only. Older images become a note, or the thread could
+    never go on. Reasoning goes back only for the turn in progress, as the service documents it.
+
+    Raises:
+        InvalidRequest: the newest user message holds an attachment that the model cannot read.
+        ModelBadRequest: the history holds a message type that the service does not know.
     """
     newest_user = max((i for i, m in enumerate(messages) if isinstance(m, HumanMessage)), default=-1)
     names = {call["id"]: call["name"] for m in messages if isinstance(m, AIMessage) for call in (*m.tool_calls, *m.invalid_tool_calls)}
@@ -97,54 +103,50 @@ def wire_messages(messages: Sequence[BaseMessage], traits: Traits) -> list[Json]
     wire: list[Json] = []
     for index, message in enumerate(messages):
         match message:
-            case SystemMessage():
-                wire.append({"role": "system", "content": _text(message.content)})
             case HumanMessage():
-                content = _user_content(message.content, traits, newest=index == newest_user)
-                wire.append({"role": "user", "content": content, **_name(message.name)})
+                wire.append(_wire(message, content=_user_content(message.content, traits, newest=index == newest_user)))
             case AIMessage():
                 reasoning = bool(traits.reasoning_efforts) and index > newest_user
                 wire.extend(_assistant(message, answered, reasoning=reasoning))
             case ToolMessage():
-                name = message.name or names.get(message.tool_call_id)
-                wire.append({"role": "tool", "tool_call_id": message.tool_call_id, "content": _text(message.content), **_name(name)})
-            case ChatMessage(role="system" | "developer" | "user" | "assistant" as role):
-                wire.append({"role": role, "content": _text(message.content)})
+                wire.append(_wire(message, content=_text(message.content), name=message.name or names.get(message.tool_call_id)))
+            case SystemMessage() | ChatMessage(role="system" | "developer" | "user" | "assistant"):
+                wire.append(_wire(message, content=_text(message.content), name=None))
             case _:
                 raise ModelBadRequest(f"A message of type {message.type!r} cannot be sent to the model.")
     return wire
 
 
+def _wire(message: BaseMessage, **changed: Any) -> Json:
+    """One message as the service takes it. `changed` replaces fields of the message first."""
+    plain = message.model_copy(update={"additional_kwargs": {}, **changed})
+    if not (plain.name and NAME.fullmatch(plain.name)):
+        plain.name = None
+    return convert_to_openai_messages(plain)
+
+
 def _assistant(message: AIMessage, answered: set[str], *, reasoning: bool) -> Iterator[Json]:
-    calls = [_call(c["id"], c["name"], json.dumps(c["args"], ensure_ascii=False)) for c in message.tool_calls]
-    # A call whose arguments were not JSON stays in the history only where its refusal does; the arguments never do.
-    calls += [_call(c["id"], c["name"], "{}") for c in message.invalid_tool_calls if c["id"] in answered]
+    calls = [tool_call(name=c["name"], args=c["args"], id=c["id"] or "") for c in message.tool_calls]
+    # A call whose arguments were no JSON stays only where a tool message answers it, and without those arguments.
+    calls += [tool_call(name=c["name"] or "", args={}, id=c["id"]) for c in message.invalid_tool_calls if c["id"] in answered]
     text = _text(message.content)
     if not text and not calls:
         return
-    wire: Json = {"role": "assistant", **_name(message.name)}
-    if text:
-        wire["content"] = text
-    if calls:
-        wire["tool_calls"] = calls
+    wire = _wire(message, content=text, tool_calls=calls)
+    if not text:
+        del wire["content"]
+    for call in wire.get("tool_calls", ()):
+        call["function"]["arguments"] = _encodable(call["function"]["arguments"])
     if reasoning and (thought := message.additional_kwargs.get("reasoning_content")):
-        wire["reasoning"] = _clean(str(thought))
+        wire["reasoning"] = _encodable(str(thought))
     yield wire
 
 
-def _call(call_id: str | None, name: str | None, arguments: str) -> Json:
-    return {"id": call_id or "", "type": "function", "function": {"name": name or "", "arguments": _clean(arguments)}}
-
-
-def _name(name: str | None) -> Json:
-    return {"name": name} if name and NAME.fullmatch(name) else {}
-
-
 def _text(content: str | Sequence[str | Mapping[str, Any]]) -> str:
-    """All text of a message's content. Media becomes a note; thoughts and calls have their own fields; other parts become JSON."""
+    """All text of a message's content. Media become a note; reasoning and calls have fields of their own; other parts become JSON."""
     if isinstance(content, str):
-        return _clean(content)
-    return _clean("\n".join(filter(None, map(_part, content))))
+        return _encodable(content)
+    return _encodable("\n".join(filter(None, map(_part, content))))
 
 
 def _part(part: str | Mapping[str, Any]) -> str:
@@ -166,9 +168,9 @@ def _user_content(content: str | Sequence[str | Mapping[str, Any]], traits: Trai
     parts: list[Json] = []
     for part in content:
         if isinstance(part, str) or part.get("type") not in MEDIA:
-            parts.append({"type": "text", "text": _clean(_part(part))})
-        elif traits.images and (url := _image_url(part)):
-            parts.append({"type": "image_url", "image_url": {"url": url}})
+            parts.append({"type": "text", "text": _encodable(_part(part))})
+        elif traits.images and (image := _image(part)):
+            parts.append(image)
         elif newest:
             raise InvalidRequest(f"This model reads text only; your message has an attachment ({_media(part)}). Send it again as text.")
         else:
@@ -176,26 +178,25 @@ def _user_content(content: str | Sequence[str | Mapping[str, Any]], traits: Trai
     return parts if traits.images else "\n".join(p["text"] for p in parts)
 
 
-def _image_url(part: Mapping[str, Any]) -> str | None:
-    """The URL of an image part in any of LangChain's shapes (OpenAI's, v0 and v1 blocks, Anthropic's); None if it is no image."""
-    source = part.get("source") if isinstance(part.get("source"), Mapping) else {}
-    mime = part.get("mime_type") or (source or {}).get("media_type") or "image/png"
-    match part:
-        case {"image_url": {"url": str(url)}} | {"image_url": str(url)} | {"type": "image", "url": str(url)}:
-            return url
-        case {"type": "image", "base64": str(data)} | {"type": "image", "source_type": "base64", "data": str(data)}:
-            return f"data:{mime};base64,{data}"
-        case {"type": "image", "source": {"data": str(data)}}:
-            return f"data:{mime};base64,{data}"
-    return None
+def _image(part: Mapping[str, Any]) -> Json | None:
+    """An image part of any of LangChain's shapes in the service's shape; None for a part that is no image."""
+    if isinstance(url := part.get("image_url"), str):
+        return {"type": "image_url", "image_url": {"url": url}}
+    if part.get("type") not in {"image", "image_url"}:
+        return None
+    try:
+        content = convert_to_openai_messages(HumanMessage([{"mime_type": "image/png", **part}]))["content"]
+    except ValueError:
+        return None
+    return content[0] if content and content[0].get("type") == "image_url" else None
 
 
 def _media(part: Mapping[str, Any]) -> str:
     return str(part["type"]).removeprefix("input_").removesuffix("_url")
 
 
-def _clean(text: str) -> str:
-    """Text that UTF-8 can carry: a lone surrogate would fail the request long after the person could mend it."""
+def _encodable(text: str) -> str:
+    """The text with `?` for each lone surrogate. UTF-8 has no form for one, so the whole request would fail, at each later turn again."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -203,7 +204,7 @@ def _clean(text: str) -> str:
 
 
 def wire_tools(tools: Iterable[Mapping[str, Any]], traits: Traits) -> list[Json]:
-    """Tools in the service's format. `strict` is kept where the model takes it and every tool asks for it: a mix is refused."""
+    """Tools in the service's format. `strict` stays if the model takes it and every tool has it: the service refuses a mix."""
     plain: list[Json] = [{"type": "function", "function": dict(tool["function"])} for tool in tools]
     if not (traits.strict_tools and all(tool["function"].get("strict") for tool in plain)):
         for tool in plain:
@@ -212,9 +213,10 @@ def wire_tools(tools: Iterable[Mapping[str, Any]], traits: Traits) -> list[Json]
 
 
 def wire_tool_choice(choice: object, tool_names: Sequence[str]) -> str | Json | None:
-    """LangChain's `tool_choice` values in the service's: "any" and True mean "required", a tool's name means that tool.
+    """LangChain's `tool_choice` in the service's words. "any" and True mean "required"; a tool's name means that tool.
 
-    Raises ValueError for a name that is no bound tool.
+    Raises:
+        ValueError: the value is unknown, or names a tool that is not bound.
     """
     match choice:
         case None | False:
@@ -235,9 +237,12 @@ def wire_tool_choice(choice: object, tool_names: Sequence[str]) -> str | Json | 
 
 @dataclass(slots=True)
 class FrameReader:
-    """Bytes of an SSE body to the `data` of each event. Lines end at CR, LF or CRLF only: U+2028 and U+0085 are text.
+    """Bytes of an SSE body in, the `data` of each event out. Lines end at CR, LF or CRLF only: U+2028 and U+0085 are text.
 
-    Bounded: an event may not exceed `limit` bytes (ValueError).
+    The SDK's decoder is not used because it hides whether the end marker came; see `stream_frames`. httpx-sse is not used because
+    it makes a text and an object of every line, at thousands of events a second, and puts no limit on an event.
+
+    limit: the most bytes of one event; more raises ValueError.
     """
 
     limit: int = 8 * 1024 * 1024
@@ -249,13 +254,13 @@ class FrameReader:
         """The events that `piece` completes."""
         whole = piece.startswith(b"data: ") and piece.endswith(b"\n\n") and piece.count(b"\n") == 2 and b"\r" not in piece
         if whole and not (self._rest or self._data) and len(piece) <= self.limit:
-            return [piece[6:-2]]  # one event, as a provider sends nearly all of them
+            return [piece[6:-2]]  # a piece is one whole event, nearly always: this is the fast path
         events = []
         buffer = self._rest + piece
         if self._size + len(buffer) > self.limit:
             raise ValueError("An event of the model's stream is too large.")
         lines = buffer.splitlines(keepends=True)
-        # A piece may end inside a line, or between the CR and the LF of one line end.
+        # A piece may end within a line, or between the CR and the LF of one line end.
         self._rest = lines.pop() if lines and not lines[-1].endswith(b"\n") else b""
         for line in lines:
             if (text := line.rstrip(b"\r\n")).startswith(b"data:"):
@@ -268,14 +273,16 @@ class FrameReader:
         return events
 
 
-def shows(frame: Mapping[str, Any] | None) -> bool:
-    """Whether a person would see something of it. None is the end marker.
+def is_visible(frame: Mapping[str, Any] | None) -> bool:
+    """Whether the frame holds something that a person would see. None stands for the end marker.
 
-    Raises TypeError, AttributeError or LookupError where it is no chunk: what passes here, `Answer.chunks` takes.
+    Raises:
+        TypeError, AttributeError, LookupError: the frame is not a chunk of a chat completion. `Answer.chunks` takes every frame
+            that passes here.
     """
     delta = _delta(frame) if frame else {}
     text, thought, calls = delta.get("content"), delta.get("reasoning"), delta.get("tool_calls")
-    if thought is None and calls is None and type(text) is str:  # nearly all of them
+    if thought is None and calls is None and type(text) is str:  # nearly every frame: this is the fast path
         return text != ""
     text, thought, calls = text or "", thought or "", calls or []
     if not (isinstance(text, str) and isinstance(thought, str) and all(map(_is_call, calls))):
@@ -297,9 +304,9 @@ def _delta(frame: Mapping[str, Any]) -> Mapping[str, Any]:
 
 @dataclass(slots=True)
 class Answer:
-    """One streamed answer: frames in, message chunks out; then `last()`, which carries what belongs to the whole.
+    """One streamed answer: frames in, message chunks out, then `last()` with what belongs to the whole answer.
 
-    Usage, finish reason and times are held back and sent once, whichever frames bring them: LangChain adds up what it sees twice.
+    Usage, finish reason and times go out once, in `last()`, however many frames bring them. LangChain adds up what comes twice.
     """
 
     model: str
@@ -312,7 +319,7 @@ class Answer:
     _ids: dict[int, str] = field(default_factory=dict)
 
     def chunks(self, frames: Iterable[Mapping[str, Any]]) -> Iterator[AIMessageChunk]:
-        """What the frames show, the text of neighbours in one chunk: a chunk for every token costs more than all else that is done with it."""
+        """The frames as chunks. Neighbours with text only become one chunk: to build a chunk costs more than all else that a token needs."""
         texts: list[str] = []
         for frame in frames:
             delta = self._take(frame)
@@ -327,7 +334,7 @@ class Answer:
             yield AIMessageChunk(content=text)
 
     def _take(self, frame: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The frame's delta; what belongs to the whole is kept."""
+        """The frame's delta. Usage, finish reason and times are kept for `last`."""
         self._frame = frame
         self._usage = frame.get("usage") or self._usage
         self._times = frame.get("time_info") or self._times
@@ -354,11 +361,12 @@ class Answer:
         return tool_call_chunk(name=function.get("name"), args=arguments, id=call.get("id"), index=index)
 
     def last(self) -> AIMessageChunk:
-        """The closing chunk: usage and metadata, with the ids of calls whose arguments are not one JSON object.
+        """The closing chunk: usage, metadata, and in `malformed_tool_calls` the ids of calls whose arguments are not one JSON object.
 
-        Raises StreamFault if no frame said why the answer ended: then it did not end, it was cut.
+        Such calls must not run. LangChain completes arguments that were cut off by guessing, so these ids are the only trace.
 
-        LangChain completes cut-off arguments by guessing, so `malformed_tool_calls` is the only trace of them: do not run those.
+        Raises:
+            StreamFault: no frame named a finish reason, so the answer was cut.
         """
         if self.finish_reason is None:
             raise StreamFault("The stream ended without a finish reason.")
@@ -379,7 +387,7 @@ def _is_object(text: str) -> bool:
 
 
 def _usage(usage: object) -> UsageMetadata | None:
-    """What of it is counts: an answer that is there is not lost because its bill cannot be read."""
+    """The usage as far as it is numbers. An answer is not lost because its usage cannot be read."""
     if not (isinstance(usage, Mapping) and usage):
         return None
     sent, got = _tokens(usage, "prompt_tokens") or 0, _tokens(usage, "completion_tokens") or 0

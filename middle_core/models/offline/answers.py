@@ -1,7 +1,7 @@
-"""What the offline model says: which tool a question needs, and the answer made of what the tool returned.
+"""What the offline model does next: the tool that a question needs, or an answer made of what a tool returned.
 
-Pure: a conversation in, one step out. English only. It knows the tools of the knowledge copilot by name and the JSON
-they return, and it takes everything else that a tool may say as it comes. Orders are `offline_orders`.
+Pure: a conversation in, one step out. English only. It knows the knowledge copilot's tools by name and the JSON that they
+return. The result of any other tool is shown as it is. `orders` reads commands.
 """
 
 from __future__ import annotations
@@ -89,7 +89,12 @@ class Say:
 
 
 def next_step(messages: Sequence[BaseMessage], tools: frozenset[str]) -> Ask | Say:
-    """What to do now. tools: the names of the tools that may be called."""
+    """What to do now.
+
+    Args:
+        messages: the conversation so far.
+        tools: names of the tools that may be called.
+    """
     at = max((i for i, m in enumerate(messages) if isinstance(m, HumanMessage)), default=None)
     if at is None:
         return Say(GREETING)
@@ -127,7 +132,7 @@ def _first_step(question: str, earlier: Sequence[str], tools: frozenset[str]) ->
 
 
 def _query(question: str, earlier: Sequence[str]) -> str:
-    """The words that carry the question; where it has none ("tell me more"), those of the question before."""
+    """The words to search for. A question without any ("tell me more") searches for those of the question before it."""
     for text in (question, *reversed(earlier)):
         if words := _carrying(text):
             return " ".join(words)[:MAX_QUERY_CHARS]
@@ -145,7 +150,13 @@ def _carrying(text: str) -> list[str]:
 
 
 def _answer(question: str, results: Sequence[tuple[str, ToolMessage]], said: str) -> str:
-    """The answer to the question out of the newest result of each tool. said: what is not to be quoted again."""
+    """The answer, from the newest result of each tool.
+
+    Args:
+        question: the newest message of the person.
+        results: name and result of each tool call since then.
+        said: earlier answers, whose quotations are not repeated.
+    """
     newest = dict(results)
     return "\n\n".join(_report(question, name, message, said) for name, message in newest.items())
 
@@ -193,7 +204,7 @@ def _sources(found: dict[str, Any]) -> str:
     if not names:
         return "The knowledge base holds no documents that you may see."
     rest = f"\n\n…and {total - MAX_LISTED} more." if isinstance(total, int) and total > MAX_LISTED else ""
-    # A name that begins with a number would be a list in the list.
+    # Markdown would read a name such as "1. Overview" as a list within the list.
     shown = (re.sub(r"^(\d+)([.)])", r"\1\\\2", name) for name in names[:MAX_LISTED])
     return f"The knowledge base holds {total} documents:\n\n" + "\n".join(f"- {name}" for name in shown) + rest
 
@@ -206,7 +217,7 @@ def _stats(found: dict[str, Any]) -> str:
 
 
 def _cockpit(found: dict[str, Any]) -> str:
-    """A sentence: the page draws the numbers."""
+    """One sentence, because the page draws the numbers itself."""
     sources, passages, served = found.get("sources"), found.get("passages"), found.get("queries_served")
     running = found.get("jobs_running")
     busy = f" {running} {'source is' if running == 1 else 'sources are'} being added right now." if running else ""
@@ -222,7 +233,7 @@ def _ingested(found: dict[str, Any]) -> str:
 
 
 def _delete(wanted: str, results: Mapping[str, ToolMessage], tools: frozenset[str]) -> Ask | Say:
-    """Look the source up by its name, then ask for its deletion, then say what came of it."""
+    """First find the source by its name, then call for its deletion, then say what happened."""
     if (told := results.get(DELETE)) is not None:
         found = _object(told.text)
         return Say(f"**{_plain(str(found.get('name') or wanted))}** is deleted." if found else told.text)
@@ -272,7 +283,7 @@ _REPORTS: Final = {
 
 
 def _page(messages: Sequence[BaseMessage]) -> str:
-    """What the page shares, as the system prompt carries it."""
+    """What the page shares with the agent, which the system prompt contains as `<page_data>`."""
     shared = [line for m in messages if isinstance(m, SystemMessage) for part in _PAGE_DATA.findall(m.text) for line in part.split("\n")]
     items = [item for line in shared if (item := _object(line)) and item.get("description")]
     if not items:
@@ -296,7 +307,7 @@ def _list(found: dict[str, Any], key: str) -> list[dict[str, Any]]:
 
 
 def _shortened(text: str, limit: int) -> str:
-    """At most about `limit` characters, cut at the end of a sentence or a line where there is one."""
+    """At most about `limit` characters, cut at the end of a sentence, a line or a word."""
     text = text.strip()
     if len(text) <= limit:
         return text

@@ -1,8 +1,7 @@
-"""The model for machines without a key: no network, no learning, the same tool loop and the same streaming.
+"""The chat model for machines without a key: no network, but the same tool calls and the same streaming as any other model.
 
-It picks a tool by plain rules, then answers by quoting what the tool found. The same conversation gives the
-same words (only the ids of tool calls are random, as everywhere). What it says of the knowledge base is
-quotation, never its own. What it writes is in `offline_answers`; this module is the LangChain model around it.
+It picks a tool by plain rules, then answers with quotations of what the tool found. The same conversation gives the same words;
+only the ids of tool calls are random. `answers` decides what it writes. This module is the LangChain model around that.
 """
 
 from __future__ import annotations
@@ -31,10 +30,11 @@ ARGUMENT_PIECE_CHARS = 12
 
 
 class OfflineModel(BaseChatModel):
-    """Streams a word at a time.
+    """A model that streams one word after another.
 
-    words_per_second: the pace of streaming; 0 is as fast as possible. on_stream_end: called when a stream is
-    over, with "finished" or, where the consumer stopped or was cancelled, "stopped".
+    Args:
+        words_per_second: the pace of streaming; 0 is as fast as possible.
+        on_stream_end: called when a stream is over, with "finished", or with "stopped" if its reader left or was cancelled.
     """
 
     model_name: str = "offline"
@@ -52,7 +52,7 @@ class OfflineModel(BaseChatModel):
     def bind_tools(
         self, tools: Sequence[dict[str, Any] | type | Callable[..., Any] | BaseTool], *, tool_choice: str | None = None, **kwargs: Any
     ) -> Runnable[LanguageModelInput, AIMessage]:
-        """Tools it has no rule for are accepted and never called; `tool_choice="none"` forbids all of them."""
+        """This model with tools. A tool without a rule in `answers` is never called; `tool_choice="none"` forbids them all."""
         schemas = [] if tool_choice == "none" else [convert_to_openai_tool(tool) for tool in tools]
         return self.bind(tools=schemas, **kwargs)
 
@@ -74,7 +74,7 @@ class OfflineModel(BaseChatModel):
     def _stream(
         self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: CallbackManagerForLLMRun | None = None, **kwargs: Any
     ) -> Iterator[ChatGenerationChunk]:
-        """Without a pace: a synchronous caller has nothing to look at meanwhile."""
+        """Stream without a pace: no person watches a synchronous call."""
         for message in _chunks(messages, kwargs.get("tools") or (), stop):
             yield ChatGenerationChunk(message=message)
 
@@ -89,7 +89,7 @@ class OfflineModel(BaseChatModel):
         pause = 1 / self.words_per_second if self.words_per_second else 0.0
         try:
             for message in _chunks(messages, kwargs.get("tools") or (), stop):
-                await asyncio.sleep(pause)  # at pace 0 too: a stop must get in between two words
+                await asyncio.sleep(pause)  # at pace 0 too, so that a stop can take effect between two words
                 yield ChatGenerationChunk(message=message)
             outcome = "finished"
         finally:
@@ -98,7 +98,7 @@ class OfflineModel(BaseChatModel):
 
 
 def _chunks(messages: Sequence[BaseMessage], tools: Sequence[dict[str, Any]], stop: Sequence[str] | None) -> Iterator[AIMessageChunk]:
-    """The answer in pieces: words, or the parts of a tool call; usage and the finish reason on the last one."""
+    """The answer in pieces: words, or the parts of a tool call, and last the usage and the finish reason."""
     step = next_step(messages, frozenset(tool["function"]["name"] for tool in tools if "function" in tool))
     match step:
         case Say(text):

@@ -1,6 +1,6 @@
-"""What the offline model does when it is told to do something instead of being asked something: plain rules, in order.
+"""Commands to the offline model, such as "delete the source called Notes": a sentence in, a tool and its arguments out.
 
-Pure: a sentence in, a tool and its arguments out. An order for a tool that is not there is no order.
+Pure. The first rule that matches counts. A sentence that asks for a tool which the agent does not have is not a command.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def _order(pattern: str) -> re.Pattern[str]:
 
 
 def _term(match: re.Match[str]) -> str:
-    """What was named, without quotes and the full stop."""
+    """The words of the group `it`, without quotation marks and the full stop."""
     return match["it"].strip(" \n\"'“”„‘’.!?")[:MAX_TERM_CHARS]
 
 
@@ -87,13 +87,13 @@ _DELETION = _order(
 
 
 def deletion_of(sentence: str) -> str | None:
-    """What the sentence orders to be deleted, by the name or the id that it gives."""
+    """The name or id of the source that the sentence asks to delete, or None."""
     match = _DELETION.match(sentence)
     return (_term(match) or None) if match else None
 
 
 def order_of(sentence: str, tools: frozenset[str]) -> tuple[str, Arguments] | None:
-    """The tool and its arguments, if the sentence is an order that one of the tools can carry out."""
+    """The tool and its arguments, if the sentence is a command that one of the tools can carry out."""
     for tool, pattern, arguments in RULES:
         if tool in tools and (match := pattern.match(sentence)):
             return tool, arguments(match)

@@ -19,12 +19,13 @@ from langchain_core.messages import (
     RemoveMessage,
     SystemMessage,
     ToolMessage,
+    convert_to_openai_messages,
 )
 from langchain_core.messages.tool import tool_call_chunk
 
 from middle_core.errors import InvalidRequest, ModelBadRequest
 from middle_core.models.cerebras.errors import StreamFault
-from middle_core.models.cerebras.wire import Answer, FrameReader, shows, traits_of, wire_messages
+from middle_core.models.cerebras.wire import Answer, FrameReader, is_visible, traits_of, wire_messages
 from tests.fakes.cerebras_rules import Refusal, check
 
 TEXT_ONLY = traits_of("gpt-oss-120b")
@@ -149,6 +150,26 @@ def test_an_attachment_that_the_model_cannot_read_is_refused_in_the_newest_messa
 def test_a_model_that_sees_still_reads_no_documents(part: dict[str, Any]):
     with pytest.raises(InvalidRequest, match="attachment"):
         wire_messages([HumanMessage([part])], SEES)
+
+
+@pytest.mark.parametrize(
+    "history",
+    [
+        [HumanMessage("hi"), AIMessage("", tool_calls=[CALL]), ToolMessage("x", tool_call_id="c1")],
+        [HumanMessage("hi"), AIMessage("")],
+        [
+            HumanMessage("hi"),
+            AIMessage("x", invalid_tool_calls=[{**CALL, "args": "{", "error": None, "type": "invalid_tool_call"}]),
+            ToolMessage("no JSON", tool_call_id="c1"),
+        ],
+        [HumanMessage([{"type": "text", "text": "x"}, {"type": "custom_part", "a": 1}])],
+    ],
+)
+def test_the_service_refuses_what_langchains_own_conversion_gives_and_takes_ours(history: list[BaseMessage]):
+    service = {"authorization": "Bearer k"}
+    with pytest.raises(Refusal):
+        check(service, {"model": "gpt-oss-120b", "messages": convert_to_openai_messages(history)})
+    check(service, {"model": "gpt-oss-120b", "messages": wire(*history)})
 
 
 def test_other_roles():
@@ -316,7 +337,7 @@ def test_text_joins_text_and_nothing_else():
         AIMessageChunk(content="", tool_call_chunks=calls),
         AIMessageChunk(content="f"),
     ]
-    assert [shows(frame) for frame in frames] == [False] + [True] * 7
+    assert [is_visible(frame) for frame in frames] == [False] + [True] * 7
 
 
 @pytest.mark.parametrize(
@@ -338,4 +359,4 @@ def test_text_joins_text_and_nothing_else():
 )
 def test_what_is_no_chunk_is_a_fault(delta: Any):
     with pytest.raises((TypeError, AttributeError)):
-        shows({"choices": [{"delta": delta}]})
+        is_visible({"choices": [{"delta": delta}]})
