@@ -91,11 +91,3 @@ def test_the_repository_speaks_of_the_project_alone() -> None:
     paths = re.compile(r"(^|[^A-Za-z0-9_.])/(work|farm|root)/[A-Za-z.]")
     own = Path(__file__)
     assert [name_of(path) for path in texts if path != own and paths.search(path.read_text(encoding="utf-8"))] == []
-
-
-def test_commands_of_the_readme_are_targets() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
-    named = set(re.findall(r"\bmake ([a-z-]+)", readme))
-    assert {"run", "test"} <= named
-    assert named <= targets

