@@ -1,1 +1,1 @@
-"""Cerebras: `model` is LangChain's chat model, `stream` one request and its bytes, `wire` the format, `errors` what a fault means."""
+"""Cerebras: `model` is LangChain's chat model. `request` and `answer` know the format, `stream` the connection, `errors` the faults."""

@@ -1,8 +1,8 @@
 """The chat model on Cerebras: LangChain's `BaseChatModel` over the async client of `cerebras-cloud-sdk`.
 
 Every call streams, `invoke` too, so that one path has to be right. The model retries by itself, a bounded number of times and
-only before the first token. It raises the errors of `middle_core.errors` only. `wire` knows the format and `errors` knows what
-a fault means. This module reads no environment. It does not know the caller: a request carries the server's key, the messages,
+only before the first token. It raises the errors of `middle_core.errors` only. `request` and `answer` know the format, `errors` knows
+what a fault means. This module reads no environment. It does not know the caller: a request carries the server's key, the messages,
 the parameters and the headers in `HEADERS`.
 """
 
@@ -35,9 +35,10 @@ from langchain_core.utils.function_calling import convert_to_json_schema, conver
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, PrivateAttr, SecretStr
 
 from middle_core.errors import ModelError, ModelRateLimited
+from middle_core.models.cerebras.answer import Answer, is_visible
 from middle_core.models.cerebras.errors import FAULTS, is_transient, translate
+from middle_core.models.cerebras.request import Json, traits_of, wire_messages, wire_tool_choice, wire_tools
 from middle_core.models.cerebras.stream import stream_frames
-from middle_core.models.cerebras.wire import Answer, Json, is_visible, traits_of, wire_messages, wire_tool_choice, wire_tools
 from middle_core.models.coalesce import FRAME_S, batches, merged
 
 log = logging.getLogger(__name__)

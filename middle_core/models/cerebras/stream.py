@@ -1,6 +1,6 @@
 """One request to Cerebras and the stream of its answer: bytes in, JSON frames out.
 
-This module knows the connection only. `wire` knows what a frame means, and `model` decides whether to ask again.
+This module knows the connection only. `answer` knows what a frame means, and `model` decides whether to ask again.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ import orjson
 from cerebras.cloud.sdk import AsyncCerebras, AsyncStream
 from cerebras.cloud.sdk.types.chat import ChatCompletion
 
+from middle_core.models.cerebras.answer import Answer, FrameReader, is_visible
 from middle_core.models.cerebras.errors import StreamedError, StreamFault
-from middle_core.models.cerebras.wire import Answer, FrameReader, Json, is_visible
+from middle_core.models.cerebras.request import Json
 
 DRAIN_S = 0.25
 """Seconds that the end of the body may take after the end marker."""
