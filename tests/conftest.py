@@ -1,4 +1,4 @@
-"""What is told at the end of a run: what could not be tested, and the lab's table."""
+"""For every test: the hard limit, and what is told at the end of a run: what could not be tested, and the lab's table."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from tests.integration.report import FIGURE, NOT_TESTED, markdown, write
+
+pytest_plugins = ["tests.hard_limit"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
