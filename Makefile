@@ -11,7 +11,7 @@ WORKERS := --numprocesses=2 --dist=loadscope --no-loadscope-reorder
 help:
 	@sed -n 's/^\([a-z-]*\):.*/  make \1/p' Makefile | sort -u
 
-.PHONY: help setup run test test-fast bench lab hops kills lint fix chromium lock clean sbom images schema
+.PHONY: help setup run test test-fast bench lab hops kills lint fix chromium lock clean sbom images schema contract
 
 setup: .venv/.done node_modules/.done
 
@@ -76,6 +76,10 @@ hops: setup
 # The published schemas and the golden bytes of /chat, made again from the code; see tests/schema.py.
 schema: setup
 	$(PY) -m tests.schema
+
+# The contract of middle_core/contract, again as browsers read it; see tests/typescript.py.
+contract: setup
+	$(PY) -m tests.typescript
 
 # What other versions of the CopilotKit SDK would change; not part of `make test`. See docs/drift.md.
 drift: setup

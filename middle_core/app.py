@@ -23,6 +23,7 @@ from middle_core.agents import registry
 from middle_core.agents.registry import AgentDeps, AgentNotLoaded
 from middle_core.auth.verify import Verifier
 from middle_core.backend.client import BackendClient
+from middle_core.contract.info import AgentInfo, Info
 from middle_core.models.cerebras.model import Waiting
 from middle_core.models.factory import build_model, close_model
 from middle_core.node_api.emit import progress
@@ -57,7 +58,7 @@ class Parts:
     service: RunService
     supervisor: Supervisor
     default_agent: str
-    info: dict[str, Any]
+    info: Info
     drain_s: float
 
 
@@ -100,12 +101,11 @@ async def open_parts(settings: Settings, specs: Mapping[str, Any]) -> AsyncItera
                 disconnect_grace_s=settings.disconnect_grace_s,
             )
             default = settings.default_agent or next(iter(agents))
-            info = {
-                "version": __version__,
-                "agents": [{"name": name, "description": agent.description, "default": name == default} for name, agent in agents.items()],
-                "model": str(getattr(model, "model_name", None) or type(model).__name__),
-                "capabilities": {"resume": True, "stop": True, "threads": True, "interrupts": True},
-            }
+            info = Info(
+                version=__version__,
+                agents=[AgentInfo(name=name, description=agent.description, default=name == default) for name, agent in agents.items()],
+                model=str(getattr(model, "model_name", None) or type(model).__name__),
+            )
             yield Parts(service, supervisor, default, info, settings.drain_s)
             await supervisor.drain(within_s=settings.drain_s)
 

@@ -11,7 +11,6 @@
     ├── TooLarge                       413 too_large
     ├── RateLimited                    429 rate_limited
     ├── InterruptUnknown               404 interrupt_unknown
-    ├── InterruptClosed                409 interrupt_closed
     ├── ModelError
     │   ├── ModelRateLimited           429 model_rate_limited
     │   ├── ModelUnavailable           503 model_unavailable
@@ -32,13 +31,36 @@ makes problem+json of it, `agui.gate` makes RUN_ERROR of it.
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import ClassVar
+
+
+class ErrorCode(StrEnum):
+    """Every `code` that an answer or RUN_ERROR may carry. Clients decide by it, so none is ever renamed."""
+
+    UNAUTHORIZED = "unauthorized"
+    FORBIDDEN = "forbidden"
+    NOT_FOUND = "not_found"
+    THREAD_BUSY = "thread_busy"
+    INVALID_REQUEST = "invalid_request"
+    TOO_LARGE = "too_large"
+    RATE_LIMITED = "rate_limited"
+    INTERRUPT_UNKNOWN = "interrupt_unknown"
+    MODEL_RATE_LIMITED = "model_rate_limited"
+    MODEL_UNAVAILABLE = "model_unavailable"
+    MODEL_CONTEXT_TOO_LONG = "model_context_too_long"
+    MODEL_BAD_REQUEST = "model_bad_request"
+    MODEL_STREAM_CUT = "model_stream_cut"
+    BACKEND_UNAVAILABLE = "backend_unavailable"
+    RUN_LOST = "run_lost"
+    DRAINING = "draining"
+    INTERNAL = "internal"
 
 
 class MiddleCoreError(Exception):
     """Something went wrong here; the details are in the log under the correlation id."""
 
-    code: ClassVar[str] = "internal"
+    code: ClassVar[ErrorCode] = ErrorCode.INTERNAL
     status: ClassVar[int] = 500
     title: ClassVar[str] = "Something went wrong"
 
@@ -52,7 +74,7 @@ class MiddleCoreError(Exception):
 class Unauthorized(MiddleCoreError):
     """Sign in again: the token is missing, expired or not valid here."""
 
-    code = "unauthorized"
+    code = ErrorCode.UNAUTHORIZED
     status = 401
     title = "Not signed in"
 
@@ -60,7 +82,7 @@ class Unauthorized(MiddleCoreError):
 class Forbidden(MiddleCoreError):
     """Your role does not allow this."""
 
-    code = "forbidden"
+    code = ErrorCode.FORBIDDEN
     status = 403
     title = "Not allowed"
 
@@ -68,7 +90,7 @@ class Forbidden(MiddleCoreError):
 class NotFound(MiddleCoreError):
     """There is no such thing, or it is not yours."""
 
-    code = "not_found"
+    code = ErrorCode.NOT_FOUND
     status = 404
     title = "Not found"
 
@@ -76,7 +98,7 @@ class NotFound(MiddleCoreError):
 class ThreadBusy(MiddleCoreError):
     """This conversation is still answering. Wait for the answer or stop it first."""
 
-    code = "thread_busy"
+    code = ErrorCode.THREAD_BUSY
     status = 409
     title = "Still answering"
 
@@ -84,7 +106,7 @@ class ThreadBusy(MiddleCoreError):
 class InvalidRequest(MiddleCoreError):
     """The request is not valid."""
 
-    code = "invalid_request"
+    code = ErrorCode.INVALID_REQUEST
     status = 422
     title = "Invalid request"
 
@@ -104,7 +126,7 @@ class RunIdConflict(InvalidRequest):
 class TooLarge(MiddleCoreError):
     """The request is larger than this server accepts."""
 
-    code = "too_large"
+    code = ErrorCode.TOO_LARGE
     status = 413
     title = "Too large"
 
@@ -112,7 +134,7 @@ class TooLarge(MiddleCoreError):
 class RateLimited(MiddleCoreError):
     """Too many requests. Try again in a moment."""
 
-    code = "rate_limited"
+    code = ErrorCode.RATE_LIMITED
     status = 429
     title = "Too many requests"
 
@@ -120,23 +142,15 @@ class RateLimited(MiddleCoreError):
 class InterruptUnknown(MiddleCoreError):
     """There is no such open question in this conversation."""
 
-    code = "interrupt_unknown"
+    code = ErrorCode.INTERRUPT_UNKNOWN
     status = 404
     title = "Unknown question"
-
-
-class InterruptClosed(MiddleCoreError):
-    """This question was already answered, withdrawn, or has expired."""
-
-    code = "interrupt_closed"
-    status = 409
-    title = "Already decided"
 
 
 class ModelError(MiddleCoreError):
     """The language model failed."""
 
-    code = "model_unavailable"
+    code = ErrorCode.MODEL_UNAVAILABLE
     status = 503
     title = "The model failed"
 
@@ -144,42 +158,42 @@ class ModelError(MiddleCoreError):
 class ModelRateLimited(ModelError):
     """The language model is at its limit. Try again in a moment."""
 
-    code = "model_rate_limited"
+    code = ErrorCode.MODEL_RATE_LIMITED
     status = 429
 
 
 class ModelUnavailable(ModelError):
     """The language model cannot be reached right now. Try again in a moment."""
 
-    code = "model_unavailable"
+    code = ErrorCode.MODEL_UNAVAILABLE
     status = 503
 
 
 class ModelContextTooLong(ModelError):
     """This conversation is too long for the model. Start a new one."""
 
-    code = "model_context_too_long"
+    code = ErrorCode.MODEL_CONTEXT_TOO_LONG
     status = 422
 
 
 class ModelBadRequest(ModelError):
     """The language model refused the request. This is a fault of the server, not yours."""
 
-    code = "model_bad_request"
+    code = ErrorCode.MODEL_BAD_REQUEST
     status = 502
 
 
 class ModelStreamCut(ModelError):
     """The answer broke off on its way from the model. Ask again."""
 
-    code = "model_stream_cut"
+    code = ErrorCode.MODEL_STREAM_CUT
     status = 502
 
 
 class BackendUnavailable(MiddleCoreError):
     """The knowledge service cannot be reached right now. Try again in a moment."""
 
-    code = "backend_unavailable"
+    code = ErrorCode.BACKEND_UNAVAILABLE
     status = 503
     title = "Service unavailable"
 
@@ -187,7 +201,7 @@ class BackendUnavailable(MiddleCoreError):
 class RunLost(MiddleCoreError):
     """The server was restarted during this answer. What was written is kept; ask again to go on."""
 
-    code = "run_lost"
+    code = ErrorCode.RUN_LOST
     status = 503
     title = "Answer interrupted"
 
@@ -195,7 +209,7 @@ class RunLost(MiddleCoreError):
 class Draining(MiddleCoreError):
     """The server is restarting. Try again in a moment."""
 
-    code = "draining"
+    code = ErrorCode.DRAINING
     status = 503
     title = "Restarting"
 

@@ -61,29 +61,48 @@ TERMINAL: Final = frozenset({EventType.RUN_FINISHED, EventType.RUN_ERROR})
 
 
 class Custom(StrEnum):
-    """Our CUSTOM names. The value's fields stand beside each name."""
+    """Our CUSTOM names. The model of each value is in `contract.custom`; docs/http-api.md says when each is sent."""
 
-    RUN = "middle_core.run"  # runId, threadId, agent, attempt
-    TURN = "middle_core.turn"  # messages: the user messages that this run took in
-    TOPOLOGY = "middle_core.topology"  # nodes, edges
-    NODE_STARTED = "middle_core.node_started"  # node, path, taskId, startedAt
-    NODE_COMPLETED = "middle_core.node_completed"  # node, path, taskId, startedAt, latencyMs, outcome
-    ATTEMPT = "middle_core.attempt"  # attempt, reason, discardAfterSeq
-    GAP = "middle_core.gap"  # fromSeq, toSeq
-    RUN_CANCELLED = "middle_core.run_cancelled"  # by, reason
-    REATTACH = "middle_core.reattach"  # reason: drain | max_age | token_expired, retryAfterMs
-    INTERRUPT_RESOLVED = (
-        "middle_core.interrupt_resolved"  # interruptId, toolCallId, status, message, askedAt, answeredAt, answerRunId, edits?
-    )
-    WAITING = "middle_core.waiting"  # interrupts: what the run leaves open, where its RUN_FINISHED does not tell
-    REFUSED = "middle_core.refused"  # by (node | model | server), reason: the turn declines what it was asked
-    CHUNK = "middle_core.chunk"  # type, data
-    OMITTED = "middle_core.omitted"  # type, label, maxBytes: an event too large to be carried, and not sent
-    PROGRESS = "middle_core.progress"  # label, fraction (0..1 or null), toolCallId
+    RUN = "middle_core.run"
+    TURN = "middle_core.turn"
+    TOPOLOGY = "middle_core.topology"
+    NODE_STARTED = "middle_core.node_started"
+    NODE_COMPLETED = "middle_core.node_completed"
+    ATTEMPT = "middle_core.attempt"
+    GAP = "middle_core.gap"
+    RUN_CANCELLED = "middle_core.run_cancelled"
+    REATTACH = "middle_core.reattach"
+    INTERRUPT_RESOLVED = "middle_core.interrupt_resolved"
+    WAITING = "middle_core.waiting"
+    REFUSED = "middle_core.refused"
+    CHUNK = "middle_core.chunk"
+    OMITTED = "middle_core.omitted"
+    PROGRESS = "middle_core.progress"
 
 
 QUESTION_ACTIVITY: Final = "middle_core.question"
-"""`activityType` of a graph's own question that is over. Its content: interruptId, status, question, answer?"""
+"""`activityType` of a graph's own question that is over. The model of its content is `contract.cards.QuestionOver`."""
+
+OUTCOME: Final = "middleCoreOutcome"
+"""Where the outcome of a tool call stands in `metadata` of its result: in TOOL_CALL_RESULT, in snapshots, and in the thread's own
+message. The model of it is `contract.outcomes.CallOutcome`."""
+
+
+class ToolOutcome(StrEnum):
+    """What became of a tool call."""
+
+    DONE = "done"
+    """The tool returned."""
+    FAILED = "failed"
+    """It ran and could not do its work."""
+    REFUSED = "refused"
+    """Somebody said no: a role is missing, or the person rejected it. Nothing was done."""
+    NOT_RUN = "not_run"
+    """It was never begun: it was cut off, invalid, unknown, or nobody waits for it any more."""
+    CANCELLED = "cancelled"
+    """The run ended before it was begun."""
+    UNKNOWN = "unknown"
+    """It was begun and cut off, so it may have taken effect."""
 
 
 def custom(name: Custom, **value: Any) -> Event:

@@ -42,8 +42,9 @@ from middle_core.agents.guard import current_call, fault_words, repeatable
 from middle_core.agents.tool_text import as_text
 from middle_core.auth.access import clearly_lacks
 from middle_core.auth.principal import CALLER
+from middle_core.contract.cards import MARK
 from middle_core.errors import BackendUnavailable, Forbidden, MiddleCoreError, Superseded
-from middle_core.node_api.approvals import APPROVALS, IDEMPOTENCY_KEY, MARK, MAX_CARD_CHARS, Approval, Approvals, digest, edits_of, plain
+from middle_core.node_api.approvals import APPROVALS, IDEMPOTENCY_KEY, MAX_CARD_CHARS, Approval, Approvals, digest, edits_of, plain
 
 logger = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from contextvars import ContextVar, copy_context
 from typing import Final, TypeVar
 
-from middle_core.errors import MiddleCoreError
+from middle_core.errors import ErrorCode, MiddleCoreError
 
 logger = logging.getLogger(__name__)
 
@@ -30,7 +30,7 @@ _STOP: ContextVar[threading.Event | None] = ContextVar("middle_core_tool_stop", 
 class ToolsBusy(MiddleCoreError):
     """Too many tools are running right now. Try again in a moment."""
 
-    code = "rate_limited"
+    code = ErrorCode.RATE_LIMITED
     status = 503
     title = "Tools are busy"
 

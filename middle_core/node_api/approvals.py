@@ -16,13 +16,6 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
-CARD_TOOL: Final = "approve_action"
-"""The browser's tool that shows the card. A page that has it gets its cards as calls of it, other clients as AG-UI interrupts.
-The model is never given it: the server alone writes such a call."""
-
-MARK: Final = "middleCore"
-"""The key under which an approval's particulars stand in what a graph asks, and on the wire in `metadata`."""
-
 MAX_CARD_CHARS: Final = 20_000
 """Characters of JSON of the arguments: nothing is done that a card could not show whole."""
 

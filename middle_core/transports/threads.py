@@ -5,55 +5,15 @@ import hashlib
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header, Query
-from pydantic import BaseModel, ConfigDict
-from pydantic.alias_generators import to_camel
 from starlette.responses import Response
 
 from middle_core.auth.principal import Principal
+from middle_core.contract.threads import RunItem, ThreadDetail, ThreadItem, ThreadPage
+from middle_core.errors import ErrorCode
 from middle_core.eventlog.port import Run, Thread
 from middle_core.events import ClientThreadId
 from middle_core.runs.service import RunService
 from middle_core.transports.http.caller import Caller
-
-
-class _Camel(BaseModel):
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
-
-
-class ThreadItem(_Camel):
-    """A row of the list. Times are milliseconds since the epoch."""
-
-    thread_id: str
-    title: str
-    agent: str
-    created_at: int
-    updated_at: int
-    running: bool
-
-
-class ThreadPage(_Camel):
-    """Newest first. `next` is passed back as `cursor`; null on the last page."""
-
-    threads: list[ThreadItem]
-    next: str | None
-
-
-class RunItem(_Camel):
-    """A run of the thread. `run_id` is ours, `client_run_id` is what the client called it."""
-
-    run_id: str
-    client_run_id: str
-    status: str
-    error_code: str | None
-    started_at: int
-    finished_at: int | None
-
-
-class ThreadDetail(ThreadItem):
-    """One thread with its active and its last run."""
-
-    active_run: RunItem | None
-    last_run: RunItem | None
 
 
 def router(service: RunService, caller: Caller) -> APIRouter:
@@ -110,8 +70,8 @@ def _run(run: Run | None) -> RunItem | None:
     return RunItem(
         run_id=run.run_id,
         client_run_id=run.client_run_id,
-        status=run.status.value,
-        error_code=run.error_code,
+        status=run.status,
+        error_code=None if run.error_code is None else ErrorCode(run.error_code),
         started_at=run.started_at,
         finished_at=run.finished_at,
     )

@@ -53,7 +53,7 @@ def test_every_endpoint_is_documented() -> None:
     caller = Caller(nothing)
     app.include_router(health.router(nothing))
     app.include_router(threads.router(nothing, caller))
-    app.include_router(copilotkit.router(nothing, caller, nothing, default_agent="", info={}, max_body_bytes=1))
+    app.include_router(copilotkit.router(nothing, caller, nothing, default_agent="", info=nothing, max_body_bytes=1))
     app.include_router(chat.router(nothing, caller, nothing, default_agent="", max_body_bytes=1))
     app.include_router(graph_page.router(dev_sign_in=False))
     app.include_router(dev_token.router(nothing))

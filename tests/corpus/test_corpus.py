@@ -15,6 +15,7 @@ from tests.corpus.normal import stable
 from tests.corpus.playing import THREAD, ours, over_http, theirs
 from tests.fakes.agui_rules import violations
 from tests.fakes.agui_verify import verify_streams
+from tests.fakes.contract_rules import breaches
 from tests.fakes.play import essence
 from tests.fakes.stack import READ
 
@@ -25,7 +26,9 @@ CASES = all_cases()
 async def test_streams_are_the_golden_ones_and_the_claim_about_the_sdk_is_true(key: str) -> None:
     case = CASES[key]
     expected = golden.read(case)
-    found = golden.made(case, await ours(case), await theirs(case))
+    played = await ours(case)
+    assert [bad for events in played.streams for bad in breaches(events)] == []
+    found = golden.made(case, played, await theirs(case))
     how = f"If that is right, review and run: python -m tests.corpus.regold {key}"
     for part in ("saw", "did", "streams"):
         assert found[part] == expected[part], how

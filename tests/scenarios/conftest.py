@@ -1,4 +1,7 @@
-"""Every whole stream that a scenario reads is judged by the browser's own client and by ag-ui-validate, one batch for each module."""
+"""Every whole stream that a scenario reads is judged by the browser's own client and by ag-ui-validate, one batch for each module.
+
+What the server says beyond AG-UI is held to the contract, in every stream.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ import pytest
 
 from middle_core.events import TERMINAL
 from tests.fakes.agui_verify import decode, verify_streams
+from tests.fakes.contract_rules import breaches
 from tests.fakes.stack import READ
 
 
@@ -26,10 +30,12 @@ def judged() -> Iterator[dict[bytes, str]]:
 def _each_whole_stream(request: pytest.FixtureRequest, judged: dict[bytes, str]) -> Iterator[None]:
     READ.clear()
     yield
+    broken = [one for raw in READ for one in breaches(decode(bytes(raw)))]
     for raw in READ:
         if whole(bytes(raw)):
             judged.setdefault(bytes(raw), request.node.name)
     READ.clear()
+    assert broken == []
 
 
 def whole(wire: bytes) -> bool:

@@ -13,8 +13,9 @@ from langchain_core.tools import BaseTool, tool
 from pydantic import Field
 
 from middle_core.agents.approval import Card, needs_approval
+from middle_core.contract.cards import CARD_TOOL
 from middle_core.errors import NotFound
-from middle_core.node_api.approvals import CARD_TOOL, idempotency_key
+from middle_core.node_api.approvals import idempotency_key
 from tests.fakes.models import ScriptedModel, call, finish
 from tests.fakes.stack import Reader, Stack, run_input
 

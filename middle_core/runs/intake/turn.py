@@ -18,8 +18,8 @@ from typing import Any, Final
 import orjson
 from ag_ui.core import RunAgentInput
 
+from middle_core.contract.cards import CARD_TOOL
 from middle_core.errors import InvalidRequest
-from middle_core.node_api.approvals import CARD_TOOL
 
 MAX_NEW_MESSAGES: Final = 32
 MAX_CONTEXT_ITEMS: Final = 64

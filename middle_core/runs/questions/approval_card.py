@@ -14,9 +14,10 @@ from typing import Any, Final
 import orjson
 from ag_ui.core import RunAgentInput
 
+from middle_core.contract.cards import CARD_TOOL, MARK
 from middle_core.eventlog.interrupts import Interrupt, InterruptStatus, NewInterrupt
 from middle_core.events import Custom, Event, EventType, custom
-from middle_core.node_api.approvals import CARD_TOOL, MARK, digest, edits_of
+from middle_core.node_api.approvals import digest, edits_of
 from middle_core.runs.questions import graph_question
 
 S = InterruptStatus

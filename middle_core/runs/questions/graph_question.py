@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from middle_core.agui.jsonable import json_size
+from middle_core.contract.cards import MARK
 from middle_core.eventlog.interrupts import Interrupt, InterruptStatus
 from middle_core.events import QUESTION_ACTIVITY, Event, EventType
-from middle_core.node_api.approvals import MARK
 
 MAX_SHOWN: Final = 8_000
 """Characters of JSON of a question or an answer that is shown again; of a longer one only that it is there."""

@@ -5,7 +5,7 @@ knows how a run works.
 """
 
 # Annotations are evaluated as they are read: FastAPI looks names up in the module, and `Who` is bound to a router.
-from typing import Annotated, Any
+from typing import Annotated
 
 from ag_ui.core import RunAgentInput
 from fastapi import APIRouter, Depends, Header, Request
@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.responses import StreamingResponse
 
 from middle_core.auth.principal import Principal
+from middle_core.contract.info import Info
 from middle_core.errors import NotFound
 from middle_core.events import ClientThreadId
 from middle_core.runs.intake.request import check_id, start_request
@@ -41,7 +42,7 @@ class Stopped(BaseModel):
 
 
 def router(  # noqa: C901 - one function per door, all small
-    service: RunService, caller: Caller, policy: StreamPolicy, *, default_agent: str, info: dict[str, Any], max_body_bytes: int
+    service: RunService, caller: Caller, policy: StreamPolicy, *, default_agent: str, info: Info, max_body_bytes: int
 ) -> APIRouter:
     """The routes, bound to their parts."""
     routes = APIRouter(prefix="/copilotkit", tags=["copilotkit"])
@@ -84,7 +85,7 @@ def router(  # noqa: C901 - one function per door, all small
         return agent
 
     @routes.get("/info")
-    async def get_info(principal: Who) -> dict[str, Any]:
+    async def get_info(principal: Who) -> Info:
         """The agents and what this server can do."""
         return info
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from middle_core.node_api.approvals import MARK
+from middle_core.contract.cards import MARK
 from middle_core.transports.chat.response import ChatInterrupt, Fact
 
 

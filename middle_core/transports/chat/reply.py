@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import orjson
 
+from middle_core.contract.cards import CARD_TOOL
 from middle_core.events import Custom, Event
-from middle_core.node_api.approvals import CARD_TOOL
 from middle_core.transports.chat.response import Citation, Part, Reply, TextPart, ToolCallPart, ToolResultPart
 
 MAX_CHARS: Final = 2_000_000

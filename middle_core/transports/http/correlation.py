@@ -9,9 +9,11 @@ import logging
 import uuid
 from contextvars import ContextVar
 
-import orjson
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from middle_core.contract.problems import Problem
+from middle_core.errors import MiddleCoreError
 
 logger = logging.getLogger(__name__)
 
@@ -56,20 +58,13 @@ class CorrelationMiddleware:
 
 
 async def _internal(own: str, send: Send) -> None:
-    body = orjson.dumps(
-        {
-            "type": "about:blank",
-            "status": 500,
-            "code": "internal",
-            "title": "Something went wrong",
-            "detail": "Something went wrong here; the details are in the log under the correlation id.",
-            "correlation_id": own,
-        }
-    )
+    error = MiddleCoreError()
+    problem = Problem(status=error.status, code=error.code, title=error.title, detail=error.detail, correlation_id=own)
+    body = problem.model_dump_json().encode()
     headers = [
         (b"content-type", b"application/problem+json"),
         (b"content-length", str(len(body)).encode()),
         (b"x-correlation-id", own.encode()),
     ]
-    await send({"type": "http.response.start", "status": 500, "headers": headers})
+    await send({"type": "http.response.start", "status": problem.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -14,8 +14,9 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
+from middle_core.contract.problems import Problem
 from middle_core.errors import InvalidRequest, MiddleCoreError, NotFound, Unauthorized
 from middle_core.transports.http.correlation import correlation_id
 
@@ -24,24 +25,22 @@ logger = logging.getLogger(__name__)
 MEDIA_TYPE = "application/problem+json"
 
 
-def problem(error: MiddleCoreError, *, status: int | None = None) -> JSONResponse:
+def problem(error: MiddleCoreError, *, status: int | None = None) -> Response:
     """The response for an error of ours. status: instead of the error's own."""
-    status = status or error.status
-    body: dict[str, Any] = {
-        "type": "about:blank",
-        "status": status,
-        "code": error.code,
-        "title": error.title,
-        "detail": error.detail,
-        "correlation_id": correlation_id(),
-    }
+    body = Problem(
+        status=status or error.status,
+        code=error.code,
+        title=error.title,
+        detail=error.detail,
+        correlation_id=correlation_id(),
+        retry_after=error.retry_after,
+    )
     headers: dict[str, str] = {"Cache-Control": "no-store"}
     if error.retry_after is not None:
-        body["retry_after"] = error.retry_after
         headers["Retry-After"] = str(math.ceil(error.retry_after))
     if isinstance(error, Unauthorized):
         headers["WWW-Authenticate"] = 'Bearer error="invalid_token"'
-    return JSONResponse(body, status_code=status, headers=headers, media_type=MEDIA_TYPE)
+    return Response(body.model_dump_json(), status_code=body.status, headers=headers, media_type=MEDIA_TYPE)
 
 
 def invalid(error: ValidationError) -> InvalidRequest:

@@ -11,7 +11,8 @@ from langchain_core.tools import BaseTool, StructuredTool, tool
 from langgraph.types import Command
 
 from middle_core.agents.approval import NOBODY, TOO_LARGE, Card, needs_approval
-from middle_core.node_api.approvals import APPROVALS, MARK, MAX_CARD_CHARS, Approval, digest
+from middle_core.contract.cards import MARK
+from middle_core.node_api.approvals import APPROVALS, MAX_CARD_CHARS, Approval, digest
 from tests.unit.agents.graphs import CONFIG, calls, graph_of, human, results
 
 

@@ -9,9 +9,10 @@ import pytest
 from ag_ui.core import Interrupt as AguiInterrupt
 from ag_ui.core import RunAgentInput
 
+from middle_core.contract.cards import MARK
 from middle_core.eventlog.interrupts import Interrupt, InterruptStatus
 from middle_core.events import RunId, ThreadId
-from middle_core.node_api.approvals import MARK, digest
+from middle_core.node_api.approvals import digest
 from middle_core.runs.questions import approval_card
 
 S = InterruptStatus

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from middle_core.contract.cards import MARK
 from middle_core.eventlog.interrupts import Interrupt, InterruptStatus
 from middle_core.events import QUESTION_ACTIVITY, Owner, RunId, ThreadId
-from middle_core.node_api.approvals import MARK
 from middle_core.runs.questions import graph_question
 
 S = InterruptStatus

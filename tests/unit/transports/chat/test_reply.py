@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from middle_core.contract.cards import CARD_TOOL
 from middle_core.events import Event
-from middle_core.node_api.approvals import CARD_TOOL
 from middle_core.transports.chat.reply import MAX_CHARS, ReplyBuilder
 from tests.fakes.chat_records import called, flat, result, said, took
 
