@@ -1,10 +1,10 @@
-"""The one door for authorisation: may this caller see or steer this run or thread, and with which token?
+"""The one place of authorisation: may this caller see or steer this run or thread?
 
-Every read, attach, stop, answer and subscription asks here. What is another's and what does not exist get
-the same answer, so that ids tell nothing. What a person may do in the knowledge base is backend-core's to
-decide; `clearly_lacks` only spares a call that must fail.
+Every read, attach, stop, answer and subscription asks here. A thing of another owner and a thing that does not exist get the same
+answer, so that an id reveals nothing. backend-core decides what a person may do in the knowledge base; `clearly_lacks` only saves
+a call that would certainly be refused.
 
-Knows no database and no HTTP: callers fetch, this module judges.
+This module knows no database and no HTTP: its callers fetch what it judges.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from middle_core.errors import NotFound
 from middle_core.events import Owner
 
 ROLES: Final = ("reader", "contributor", "admin")
-"""backend-core's roles; each includes those before it."""
+"""The roles of backend-core. Each includes those before it."""
 
 
 class Owned(Protocol):
@@ -30,21 +30,29 @@ OwnedT = TypeVar("OwnedT", bound=Owned)
 
 
 def may_see(principal: Principal, thing: OwnedT | None) -> OwnedT:
-    """The thing, if it exists and is the caller's: to read, attach, stop, answer, delete. Else `NotFound`, the same for both."""
+    """The thing, if it exists and belongs to the caller, who may then read, attach, stop, answer or delete it.
+
+    Raises:
+        NotFound: it does not exist, or it belongs to another owner.
+    """
     if thing is None or thing.owner != principal.owner:
         raise NotFound
     return thing
 
 
 def refresh(holder: Principal, fresh: Principal) -> None:
-    """Let a run that works for `holder` go on with the fresher token of the same owner. Raises `NotFound` for another owner."""
+    """Give a run that works for `holder` the fresher token of the same owner.
+
+    Raises:
+        NotFound: `fresh` is another owner.
+    """
     if fresh.owner != holder.owner:
         raise NotFound
     holder.credential.refresh(fresh.credential)
 
 
 def clearly_lacks(principal: Principal, role: str) -> bool:
-    """Whether the token names roles and none of them reaches `role`. False where it names none: then backend-core decides."""
+    """Whether the token names roles and none of them includes `role`. False if it names no roles: then backend-core decides."""
     if principal.roles is None:
         return False
     enough = ROLES[ROLES.index(role) :] if role in ROLES else (role,)

@@ -1,12 +1,14 @@
 """An issuer's published key set: fetched when needed, cached, and kept through an outage for a bounded time.
 
-Policy. A set is fresh for `ttl_s`; then the next token fetches it again. A key id that the set lacks is
-either forged or a rotation, so it fetches too. All fetches together happen at most once per `pause_s`, one
-at a time, so that forged tokens cannot turn us against the issuer. When a fetch fails the last good set
-serves for `outage_s` from the time it was fetched; after that, or for a key id it lacks, the answer is
-`BackendUnavailable`: we cannot tell, and a person who signs in again would not be helped.
+A set is fresh for `ttl_s`; the next token after that fetches it again. A key id that is not in the set is either forged or new, so
+it causes a fetch too. There is at most one fetch in `pause_s`, so that forged tokens cannot make this server flood the issuer.
 
-Knows no token beyond its key id.
+A key id is refused if a fetch that ended after the token came does not have it, or if the issuer has withdrawn it. In all other
+cases nobody can tell a forged key from a new one, and the answer is `BackendUnavailable` with the seconds to wait: a person who signs in again would gain nothing.
+That happens within `pause_s` of the last fetch, and when the issuer cannot be reached. Known keys serve on through an outage, for
+`outage_s` from the time they were fetched.
+
+This module knows nothing of a token but its key id.
 """
 
 from __future__ import annotations
@@ -40,9 +42,20 @@ class JwksKey:
 
 
 class JwksCache:
-    """The key set at a URL (https, or http on loopback). `clock` counts seconds and never goes back.
+    """The key set at a URL.
 
-    Raises ValueError for another URL. max_bytes bounds the answer, timeout_s one fetch as a whole.
+    Args:
+        url: an https address, or http on loopback.
+        http: the client for fetches; its owner closes it.
+        ttl_s: seconds for which a set is fresh.
+        outage_s: seconds for which a set serves while the issuer cannot be reached.
+        pause_s: seconds from one fetch to the next, at least.
+        timeout_s: seconds for one whole fetch.
+        max_bytes: the largest answer that is read.
+        clock: seconds that never go back.
+
+    Raises:
+        ValueError: the address is neither https nor on loopback.
     """
 
     def __init__(
@@ -67,36 +80,46 @@ class JwksCache:
         self._keys: dict[str | None, JwksKey] = {}
         self._fetched_at = self._tried_at = float("-inf")
         self._failure: Exception | None = None
+        self._fetches = 0
+        """How many fetches have succeeded."""
+        self._withdrawn: list[str | None] = []
+        """Ids of keys that the issuer had and has no more; the newest `MAX_KEYS`."""
         self._fetching = asyncio.Lock()
 
     async def key(self, kid: str | None) -> JwksKey | None:
-        """The key of that id, or None if the issuer has none such. Without an id: the only key of the set.
+        """The key of that id, or None if the issuer does not have it. Without an id: the only key of the set.
 
-        Raises `BackendUnavailable` where the issuer cannot be asked and what we have does not tell.
+        Raises:
+            BackendUnavailable: nobody can tell now whether the issuer has the key; `retry_after` says when to ask again.
         """
+        fetches = self._fetches
         found = self._keys.get(kid)
         age = self._clock() - self._fetched_at
         if found and (age < self._ttl_s or (age < self._outage_s and self._fetching.locked())):
-            return found  # while someone fetches, a set that is only stale need not keep anyone waiting
+            return found  # while another token's fetch runs, a set that is only stale serves
         await self._refresh()
         if self._clock() - self._fetched_at >= self._outage_s:
-            raise BackendUnavailable(UNREACHABLE, retry_after=self._pause_s) from self._failure
+            raise BackendUnavailable(UNREACHABLE, retry_after=self._pause_left()) from self._failure
         found = self._keys.get(kid)
-        if found is None and self._failure is not None:
-            raise BackendUnavailable(UNREACHABLE, retry_after=self._pause_s) from self._failure
+        if found is None and self._fetches == fetches and kid not in self._withdrawn:
+            raise BackendUnavailable(UNREACHABLE, retry_after=self._pause_left()) from self._failure
         return found
 
+    def _pause_left(self) -> float:
+        """Seconds until the issuer may be asked again."""
+        return max(0.0, self._tried_at + self._pause_s - self._clock())
+
     async def _refresh(self) -> None:
-        """Fetch the set, unless that was tried less than `pause_s` ago: by another while we waited for our turn, most often."""
+        """Fetch the set, unless that was tried less than `pause_s` ago, most often by another token while this one waited for its turn."""
         async with self._fetching:
             if self._clock() - self._tried_at < self._pause_s:
                 return
             self._tried_at = self._clock()
             try:
                 async with asyncio.timeout(self._timeout_s):
-                    self._keys = parse(await self._fetch())
+                    self._replace(parse(await self._fetch()))
             except asyncio.CancelledError:
-                if not self._keys:  # the caller went away, the issuer did not fail: the next one may ask at once
+                if not self._keys:  # the caller left and the issuer did not fail, so the next caller may ask at once
                     self._tried_at = float("-inf")
                 raise
             except (
@@ -108,15 +131,25 @@ class JwksCache:
                 ValueError,
                 RecursionError,
             ) as error:
-                self._failure = error.with_traceback(None)  # kept as a cause; its frames need not be
+                self._failure = error.with_traceback(None)  # a cause to show later; its frames would be kept alive
                 logger.warning("The key set at %s cannot be fetched: %s.", self._url.host, type(error).__name__)
             else:
                 self._fetched_at = self._clock()
+                self._fetches += 1
                 self._failure = None
             self._tried_at = self._clock()
 
+    def _replace(self, keys: dict[str | None, JwksKey]) -> None:
+        self._withdrawn = [kid for kid in (*self._withdrawn, *self._keys) if kid not in keys][-MAX_KEYS:]
+        self._keys = keys
+
     async def _fetch(self) -> bytes:
-        """The body at the URL. Raises httpx's errors, or ValueError for an answer that is no plain 200 of bounded size."""
+        """The body at the URL.
+
+        Raises:
+            ValueError: the answer is not a plain 200 of bounded size.
+            httpx.HTTPError: the issuer cannot be reached, and httpx's other errors.
+        """
         request = httpx.Request("GET", self._url, headers={"Accept": "application/json", "Accept-Encoding": "identity"})
         request.extensions["timeout"] = httpx.Timeout(self._timeout_s).as_dict()
         response = await self._http.send(request, stream=True, auth=None, follow_redirects=False)
@@ -134,7 +167,11 @@ class JwksCache:
 
 
 def parse(body: bytes) -> dict[str | None, JwksKey]:
-    """The usable keys of a JWK set by key id; the only one also under None. Raises ValueError if there is none."""
+    """The usable keys of a JWK set by key id; a single key also under None.
+
+    Raises:
+        ValueError: the set has no usable key.
+    """
     document = json.loads(body)
     listed = document.get("keys") if isinstance(document, dict) else None
     usable: list[tuple[str | None, JwksKey]] = []
@@ -142,16 +179,18 @@ def parse(body: bytes) -> dict[str | None, JwksKey]:
         if isinstance(jwk, dict) and (parsed := from_jwk(jwk)):
             kid = jwk.get("kid")
             usable.append((kid if isinstance(kid, str) else None, JwksKey(*parsed)))
-    keys: dict[str | None, JwksKey] = {kid: key for kid, key in reversed(usable) if kid is not None}  # the first of a name counts
+    keys: dict[str | None, JwksKey] = {
+        kid: key for kid, key in reversed(usable) if kid is not None
+    }  # of two keys with one id the first counts
     if len(usable) == 1:
-        keys[None] = usable[0][1]  # with more, a token without a key id would have to guess
+        keys[None] = usable[0][1]  # with several keys, one would have to be guessed for a token without a key id
     if not keys:
         raise ValueError("The key set holds no key that can verify a token.")
     return keys
 
 
 def is_loopback(host: str) -> bool:
-    """Whether the host is this machine by its name or literal address; nothing is looked up."""
+    """Whether the host is this machine, by its name or its literal address. Nothing is looked up."""
     if host == "localhost":
         return True
     try:

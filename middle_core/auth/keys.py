@@ -1,7 +1,6 @@
-"""Public keys that may verify a token, and which algorithms each type of key allows.
+"""Public keys that may verify a token, and the algorithms that each type of key allows.
 
-The type of the key decides, never the token (RFC 8725, section 3.1). This module knows no token and
-fetches nothing.
+The type of the key decides about the algorithm, never the token (RFC 8725, section 3.1). This module knows no token and fetches nothing.
 """
 
 from __future__ import annotations
@@ -25,7 +24,11 @@ CURVES: Final = {"secp256r1": "ES256", "secp384r1": "ES384", "secp521r1": "ES512
 
 
 def load_public_key(pem: str) -> PublicKey:
-    """A public key from PEM text; `\\n` written as two characters, as in many .env files, is a line end. Raises ValueError."""
+    """A public key from PEM text. Many .env files write a line end as the two characters `\\n`; that is accepted too.
+
+    Raises:
+        ValueError: the text is not a public key of a type that can verify here.
+    """
     text = pem.replace("\\n", "\n").strip()
     if "PRIVATE KEY" in text:
         raise ValueError("The public key for tokens is a private key. Set only its public half, and replace the pair: it is known now.")
@@ -40,7 +43,11 @@ def load_public_key(pem: str) -> PublicKey:
 
 
 def algorithms_of(key: PublicKey) -> tuple[str, ...]:
-    """The algorithms that a key of this type verifies. Raises ValueError for a weak RSA key or another curve."""
+    """The algorithms that a key of this type verifies.
+
+    Raises:
+        ValueError: an RSA key is too short, or the curve of an EC key is not supported.
+    """
     if isinstance(key, RSAPublicKey):
         if key.key_size < MIN_RSA_BITS:
             raise ValueError(f"The RSA key for tokens must have at least {MIN_RSA_BITS} bits.")
@@ -55,8 +62,8 @@ def algorithms_of(key: PublicKey) -> tuple[str, ...]:
 def from_jwk(jwk: Mapping[str, Any]) -> tuple[PublicKey, tuple[str, ...]] | None:
     """The key and its algorithms, or None for a JWK that verifies nothing here.
 
-    Left out: secrets (`oct`), private keys, keys for encryption, weak keys, unknown types and curves, and an
-    `alg` that does not fit the key. An `alg` that fits is the only one allowed (RFC 7517, section 4).
+    These verify nothing: secrets (`oct`), private keys, keys for encryption, weak keys, unknown types and curves, and keys whose
+    `alg` does not fit. If `alg` fits, it is the only algorithm allowed (RFC 7517, section 4).
     """
     kind = KINDS.get(str(jwk.get("kty")))
     if kind is None or jwk.get("use", "sig") != "sig":
@@ -69,7 +76,7 @@ def from_jwk(jwk: Mapping[str, Any]) -> tuple[PublicKey, tuple[str, ...]] | None
             return None
         algorithms = algorithms_of(key)
     except (jwt.PyJWTError, UnsupportedAlgorithm, ValueError, TypeError, KeyError):
-        return None  # one broken key must not take the set down; it is as good as absent
+        return None  # one broken key must not make the others of the set useless
     alg = jwk.get("alg")
     if alg is None:
         return key, algorithms

@@ -1,6 +1,6 @@
-"""Who is calling: the verified principal, and the credential a run carries.
+"""Who is calling: the verified principal, and the credential that a run carries.
 
-Knows nothing of HTTP or of how a token was verified (`auth.verify`), nor of what it may do (`auth.access`).
+This module knows no HTTP. `auth.verify` makes a principal of a token, and `auth.access` decides what it may see.
 """
 
 from __future__ import annotations
@@ -18,8 +18,14 @@ from middle_core.events import Owner
 class Principal:
     """A verified caller.
 
-    roles is None where the token has no claim that names roles: unclear, so backend-core decides.
-    expires_at: seconds since the epoch. The token itself is in `credential`, which is never logged.
+    Args:
+        issuer: the token's `iss`.
+        subject: the token's `sub`.
+        name: a name for people.
+        roles: the roles that the token names, or None if it has no claim for them; then backend-core decides.
+        expires_at: when the token ends, in seconds since the epoch.
+        claims: all claims of the token. They are not part of this object's `repr`.
+        credential: the token itself, which is never logged.
     """
 
     issuer: str
@@ -32,12 +38,12 @@ class Principal:
 
     @property
     def owner(self) -> Owner:
-        """Issuer and subject, joined so that no two pairs collide."""
+        """Issuer and subject as one text. Two different pairs never give the same text."""
         return Owner(json.dumps([self.issuer, self.subject], ensure_ascii=False, separators=(",", ":")))
 
 
 class Credential:
-    """The caller's JWT, byte for byte, in memory only. A fresher one of the same owner replaces it."""
+    """The caller's JWT, byte for byte, in memory only. A fresher token of the same owner may replace it."""
 
     __slots__ = ("_expires_at", "_token")
 
@@ -56,7 +62,7 @@ class Credential:
         return self._expires_at
 
     def refresh(self, other: Credential) -> None:
-        """Take over the other's token if it lives longer. The caller has checked that the owner is the same."""
+        """Take the other's token if it lives longer. The caller has checked that the owner is the same."""
         if other.expires_at > self._expires_at:
             self._token, self._expires_at = other.token, other.expires_at
 

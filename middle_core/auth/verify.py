@@ -1,12 +1,12 @@
-"""From a compact JWT to a `Principal`, or `Unauthorized`. A verifier is a function, not a class.
+"""A compact JWT becomes a `Principal` or is refused with `Unauthorized`. A verifier is a function, not a class.
 
-The configured key fixes which algorithms may have signed a token, so what the token's own header says can
-only narrow that: `none`, HMAC with a public key as its secret, and keys that the token brings or points to
-(`jwk`, `jku`, `x5u`, `x5c`) have no way in. `exp`, `iss`, `aud` and `sub` are required; `nbf` and `iat` must
-not lie in the future. RFC 7519, RFC 8725.
+The configured key decides which algorithms may have signed a token; the token's own header can only narrow that. So `none`, HMAC
+with a public key as its secret, and keys that the token brings or points to (`jwk`, `jku`, `x5u`, `x5c`) are never accepted.
+`exp`, `iss`, `aud` and `sub` are required. `nbf` and `iat` may lie `LEEWAY_S` in the future, `exp` may not lie in the past at all.
+See RFC 7519 and RFC 8725.
 
-This module knows no HTTP (fetching key sets is `auth.jwks`, key types are `auth.keys`) and does not decide what a caller may do
-(`auth.access`). Error texts hold nothing of the token and nothing of the library's texts.
+`auth.jwks` fetches key sets, `auth.keys` knows key types, and `auth.access` decides what a caller may see. Error texts contain
+nothing of the token and nothing of the library's own texts.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ MAX_SUBJECT_CHARS: Final = 255
 """OpenID Connect Core, section 2."""
 MAX_NAME_CHARS: Final = 100
 MIN_SECRET_BYTES: Final = 32
-"""RFC 7518, section 3.2: a key as long as the hash, at least."""
-LEEWAY_S: Final = 10.0
-"""How far an issuer's clock may be ahead of ours. It never prolongs a token: `exp` is exact, as streams close by it."""
+"""RFC 7518, section 3.2: the key must be at least as long as the hash."""
+LEEWAY_S: Final = 60.0
+"""How far the issuer's clock may be ahead of ours. The leeway does not prolong a token: `exp` is exact, because streams close at it."""
 
 COMPACT: Final = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
 OIDC_SCOPES: Final = frozenset({"openid", "profile", "email", "address", "phone", "offline_access"})
@@ -47,7 +47,19 @@ NOT_YET = "Your sign-in is not valid yet. Check the clock of the machine that is
 def build_verifier(
     *, issuer: str, audience: str, public_key: str = "", secret: str = "", jwks_url: str = "", http: httpx.AsyncClient | None = None
 ) -> Verifier:
-    """The verifier of the one key source that is given. Raises ValueError saying what to set where the configuration is wrong."""
+    """The verifier for the one key source that is given.
+
+    Args:
+        issuer: what a token's `iss` must be.
+        audience: what a token's `aud` must contain.
+        public_key: PEM text.
+        secret: a shared secret for HS256.
+        jwks_url: the address of the issuer's key set.
+        http: the client that fetches the key set; needed with `jwks_url` only.
+
+    Raises:
+        ValueError: the text says what to set.
+    """
     if sum(map(bool, (public_key, secret, jwks_url))) != 1:
         raise ValueError("Give exactly one of a JWKS address, a public key and a shared secret: the key type fixes the algorithm.")
     if not issuer or not audience:
@@ -62,7 +74,7 @@ def build_verifier(
 
 
 def public_key_verifier(pem: str, *, issuer: str, audience: str) -> Verifier:
-    """Verify by one public key, PEM text: RSA of 2048 bits or more, EC on a NIST curve, or Ed25519."""
+    """Verify with one public key in PEM text: RSA of 2048 bits or more, EC on a NIST curve, or Ed25519."""
     key = load_public_key(pem)
     algorithms = algorithms_of(key)
 
@@ -73,7 +85,7 @@ def public_key_verifier(pem: str, *, issuer: str, audience: str) -> Verifier:
 
 
 def secret_verifier(secret: str, *, issuer: str, audience: str) -> Verifier:
-    """Verify HS256 by a shared secret of at least 32 bytes."""
+    """Verify HS256 with a shared secret of at least 32 bytes."""
     if len(secret.encode()) < MIN_SECRET_BYTES:
         raise ValueError(
             f"The shared secret for tokens must be at least {MIN_SECRET_BYTES} bytes long. Make one with: openssl rand -base64 48"
@@ -88,7 +100,7 @@ def secret_verifier(secret: str, *, issuer: str, audience: str) -> Verifier:
 
 
 def jwks_verifier(keys: JwksCache, *, issuer: str, audience: str) -> Verifier:
-    """Verify by the issuer's published key set. Raises `BackendUnavailable` where no key set can be had: a fault of ours, not a bad token."""
+    """Verify with the issuer's published key set. The verifier raises `BackendUnavailable` while nobody can tell whether the key exists."""
 
     async def verify(token: str) -> Principal:
         key = await keys.key(kid_of(token))
@@ -100,7 +112,18 @@ def jwks_verifier(keys: JwksCache, *, issuer: str, audience: str) -> Verifier:
 
 
 def principal_of(token: str, key: PublicKey | str, algorithms: Iterable[str], *, issuer: str, audience: str) -> Principal:
-    """The principal of a token signed by this key with one of these algorithms. Raises `Unauthorized`."""
+    """The principal of a token that this key signed.
+
+    Args:
+        token: a compact JWT.
+        key: the public key or the shared secret.
+        algorithms: the algorithms that may have signed it.
+        issuer: what `iss` must be.
+        audience: what `aud` must contain.
+
+    Raises:
+        Unauthorized: the token is not valid here, has ended, or is not valid yet.
+    """
     check_form(token)
     try:
         claims = jwt.decode(
@@ -136,7 +159,7 @@ def principal_of(token: str, key: PublicKey | str, algorithms: Iterable[str], *,
 
 
 def check_form(token: str) -> None:
-    """Refuse, before anything parses it, what is missing, too long or not a compact JWT."""
+    """Raise `Unauthorized` for a token that is missing, too long or not a compact JWT, before anything parses it."""
     if not token:
         raise Unauthorized("You are not signed in. Sign in first.")
     if len(token) > MAX_TOKEN_CHARS or not COMPACT.fullmatch(token):
@@ -144,7 +167,7 @@ def check_form(token: str) -> None:
 
 
 def kid_of(token: str) -> str | None:
-    """The key id that the token's header names. Nothing else of the header is read."""
+    """The key id in the token's header. Nothing else of the header is read."""
     check_form(token)
     try:
         kid = jwt.get_unverified_header(token).get("kid")
@@ -154,10 +177,10 @@ def kid_of(token: str) -> str | None:
 
 
 def roles_of(claims: Mapping[str, Any]) -> frozenset[str] | None:
-    """The roles that the token names, or None where no claim does: then only backend-core can tell.
+    """The roles that the token names, or None if no claim names any.
 
-    `roles`, else `role`, else Keycloak's `realm_access.roles`, else `scp`, else `scope`: a list of strings, or
-    one string with spaces or commas. Scopes that OpenID Connect defines are no roles.
+    The first of these claims counts: `roles`, `role`, Keycloak's `realm_access.roles`, `scp`, `scope`. A claim is a list of texts, or
+    one text with spaces or commas. The scopes that OpenID Connect defines are not roles.
     """
     realm = claims.get("realm_access")
     nested = realm.get("roles") if isinstance(realm, Mapping) else None
@@ -171,7 +194,7 @@ def roles_of(claims: Mapping[str, Any]) -> frozenset[str] | None:
 
 
 def words(value: object) -> frozenset[str] | None:
-    """The words of a list or a separated string; None for any other type."""
+    """The words of a list, or of a text with spaces or commas; None for any other type."""
     if isinstance(value, str):
         return frozenset(re.split(r"[\s,]+", value)) - {""}
     if isinstance(value, list):
@@ -180,7 +203,7 @@ def words(value: object) -> frozenset[str] | None:
 
 
 def name_of(claims: Mapping[str, Any]) -> str:
-    """A name for people: `name`, `preferred_username`, `email`, else the subject; printable and short."""
+    """A printable, short name for people: `name`, `preferred_username`, `email` or the subject."""
     for claim in ("name", "preferred_username", "email", "sub"):
         value = claims.get(claim)
         if isinstance(value, str) and (name := "".join(c for c in value if c.isprintable()).strip()):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
 
@@ -57,11 +58,38 @@ async def test_unknown_key_ids_cannot_make_us_hammer_the_issuer() -> None:
     async with JwksServer([jwk_of(ed_key(), "a")]) as issuer, http_client() as http:
         keys = cache(issuer.url, http, clock)
         assert await keys.key("a") is not None
+        told = []
         for n in range(84):
-            assert await keys.key(f"forged-{n}") is None
+            try:
+                assert await keys.key(f"forged-{n}") is None
+            except BackendUnavailable as error:
+                told.append(error.retry_after)
             clock.now += 0.25
+        assert len(told) == 84 - 2  # only the two that caused a fetch are known to be forged
+        assert all(0 < (wait or 0) <= 10 for wait in told)
         assert issuer.fetches == 1 + 2  # 21 s of forgeries, one fetch in 10 s
         assert await keys.key("a") is not None
+
+
+async def test_a_new_key_behind_forged_ones_is_asked_to_come_again_and_is_then_taken() -> None:
+    clock = Clock()
+    async with JwksServer([jwk_of(ed_key(), "a")]) as issuer, http_client() as http:
+        keys = cache(issuer.url, http, clock)
+        for n in range(200):
+            with contextlib.suppress(BackendUnavailable):
+                assert await keys.key(f"forged-{n}") is None
+        issuer.keys.append(jwk_of(ed_key("second"), "new"))
+        clock.now += 3
+        with pytest.raises(BackendUnavailable, match="cannot be checked right now") as error:
+            await keys.key("new")
+        assert error.value.retry_after == 7
+        clock.now += 7
+        assert await keys.key("new") is not None
+
+
+async def test_a_forged_key_is_refused_at_once_when_the_set_was_just_asked_for_it() -> None:
+    async with JwksServer([jwk_of(ed_key(), "a")]) as issuer, http_client() as http:
+        assert await cache(issuer.url, http, Clock()).key("forged") is None
 
 
 async def test_many_at_once_share_one_fetch() -> None:
