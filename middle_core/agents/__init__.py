@@ -3,7 +3,7 @@
     registry    import paths -> agents; `AgentSpec`, `AgentDeps`
     dispatch    `add_tools`, `tools_node`, `route_tools`: one task per tool call, each run once
     guard       `FailRun`, `repeatable`
-    threads     `stop_requested`, for synchronous tools
+    sync_tools  `stop_requested`, for synchronous tools
     answer      `answer`: a model's message with its tool arguments taken literally
     calls       `for_model`: a history that every provider accepts
     frontend    the browser's tools and readables in a graph's state

@@ -19,10 +19,10 @@ from langchain_core.runnables import Runnable
 
 async def answer(model: Runnable[LanguageModelInput, AIMessage], messages: Sequence[BaseMessage]) -> AIMessage:
     """What the model says to these messages. Raises what the model raises."""
-    said = [message async for message in model.astream(list(messages))]
-    chunks = [message for message in said if isinstance(message, AIMessageChunk)]
+    streamed = [message async for message in model.astream(list(messages))]
+    chunks = [message for message in streamed if isinstance(message, AIMessageChunk)]
     if not chunks:
-        return said[-1]  # the model does not stream: nothing was completed
+        return streamed[-1]  # the model does not stream: nothing was completed
     return literal(add_ai_message_chunks(chunks[0], *chunks[1:]))
 
 

@@ -133,7 +133,7 @@ class _Action:
     async def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         approvals = APPROVALS.get()
         if approvals is None:
-            return _told(NOBODY)
+            return _not_done(NOBODY)
         call = current_call()
         given = plain(call.args or {})
         asked = await approvals.of_call(call.key)
@@ -145,7 +145,7 @@ class _Action:
             return settled
         if asked.stale and asked.status != "indeterminate":
             await approvals.drop(asked, text=EXPIRED)
-            return _told(EXPIRED if asked.root_id == asked.interrupt_id else LEFT_ALONE)
+            return _not_done(EXPIRED if asked.root_id == asked.interrupt_id else LEFT_ALONE)
         if asked.status in {"approved", "edited"} or (asked.status == "indeterminate" and self.idempotent and not asked.stale):
             return await self._carry_out(approvals, asked, call, given, lambda changes: self.function(*args, **{**kwargs, **changes}))
         card = {**asked.question[MARK]["card"], "state": "unknown", "problem": CUT_OFF, "confirm": "Try again", "cancel": "Leave it"}
@@ -154,13 +154,13 @@ class _Action:
 
     async def _first(self, call: Call, given: dict[str, Any]) -> Any:
         if refusal := self._refusal():
-            return _told(refusal)
+            return _not_done(refusal)
         if len(json.dumps(given, ensure_ascii=False)) > MAX_CARD_CHARS:
-            return _told(TOO_LARGE)
+            return _not_done(TOO_LARGE)
         try:
             checked = self.schema.model_validate(given)
         except ValidationError as error:  # without its invisible characters it is not what the schema wants
-            return _told(fault_words(call, error))
+            return _not_done(fault_words(call, error))
         described = await self.describe(checked.model_dump(mode="json"))
         card = {
             "kind": described.kind,
@@ -242,7 +242,7 @@ class _Action:
         if not await approvals.begin(asked, digest=digest(final)):
             if asked.status in {"approved", "edited"}:
                 await approvals.drop(asked, text=CHANGED)
-            return _told(CHANGED)
+            return _not_done(CHANGED)
         checked = self.schema.model_validate(final)
         changes = {name: getattr(checked, name) for name in self.schema.model_fields}
         token = IDEMPOTENCY_KEY.set(asked.idempotency_key)
@@ -280,19 +280,19 @@ class _Action:
                     continue
                 logger.warning("An approved action has no known outcome.", extra={"interrupt_id": asked.interrupt_id}, exc_info=error)
                 await approvals.end(asked, ok=None, text=UNKNOWN)
-                return _told(f"{error.detail} {UNKNOWN}")
+                return _not_done(f"{error.detail} {UNKNOWN}")
             except (MiddleCoreError, ToolException) as error:  # refused: nothing was done
                 text = error.detail if isinstance(error, MiddleCoreError) else as_text(str(error))
                 if isinstance(error, Forbidden) and self.roles:
                     text = f"permission denied: {text}"
                 await approvals.end(asked, ok=False, text=text)
-                return _told(text)
+                return _not_done(text)
             except Exception as error:
                 await approvals.end(asked, ok=None, text=UNKNOWN)
                 if isinstance(error, GraphBubbleUp):
                     raise
                 logger.exception("An approved action failed.", extra={"interrupt_id": asked.interrupt_id}, exc_info=error)
-                return _told(UNKNOWN)
+                return _not_done(UNKNOWN)
         text = as_text(value.content if isinstance(value, ToolMessage) else value)
         await approvals.end(asked, ok=True, text=text)
         return value
@@ -305,13 +305,13 @@ def _settled(asked: Approval) -> ToolMessage | str | None:
         case "rejected":
             return LEFT if again else _with_comment(asked)
         case "withdrawn" | "expired" if again:
-            return _told(LEFT_ALONE)
+            return _not_done(LEFT_ALONE)
         case "withdrawn":
-            return _told(asked.outcome_text or WITHDRAWN)
+            return _not_done(asked.outcome_text or WITHDRAWN)
         case "expired":
-            return _told(EXPIRED)
+            return _not_done(EXPIRED)
         case "executed":
-            return asked.outcome_text if asked.outcome_ok else _told(asked.outcome_text)
+            return asked.outcome_text if asked.outcome_ok else _not_done(asked.outcome_text)
         case _:
             return None
 
@@ -322,7 +322,7 @@ def _stop(question: Mapping[str, Any]) -> NoReturn:
         interrupt(dict(question))
 
 
-def _told(text: str) -> ToolMessage:
+def _not_done(text: str) -> ToolMessage:
     """Not done, in words for the model. The id of the call is filled in by the dispatch."""
     return ToolMessage(text, tool_call_id="", status="error")
 

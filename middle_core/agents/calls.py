@@ -107,9 +107,9 @@ def _calls(message: AIMessage, used: frozenset[str]) -> list[Call]:
     """All calls of the message in order, well-formed ones first; a missing id is made from the message's id."""
     found: list[Call] = []
     seen: set[str] = set()
-    asked: list[tuple[str | None, str, dict[str, Any] | None, str]] = [(c.get("id"), c["name"], c["args"], "") for c in message.tool_calls]
-    asked += [(c.get("id"), c.get("name") or "", None, c.get("args") or "") for c in message.invalid_tool_calls]
-    for index, (given, name, args, raw) in enumerate(asked):
+    listed: list[tuple[str | None, str, dict[str, Any] | None, str]] = [(c.get("id"), c["name"], c["args"], "") for c in message.tool_calls]
+    listed += [(c.get("id"), c.get("name") or "", None, c.get("args") or "") for c in message.invalid_tool_calls]
+    for index, (given, name, args, raw) in enumerate(listed):
         call_id = given or f"{message.id}:{index}"
         if call_id in seen:
             continue  # a second call under one id could not be answered on its own
@@ -125,5 +125,5 @@ def _cut_off(message: AIMessage) -> bool:
 
     LangChain completes the arguments of a call that was cut off, and a completed call may mean something else.
     """
-    said = message.response_metadata
-    return str(said.get("finish_reason") or said.get("stop_reason") or "").lower() in CUT_OFF
+    metadata = message.response_metadata
+    return str(metadata.get("finish_reason") or metadata.get("stop_reason") or "").lower() in CUT_OFF

@@ -16,7 +16,7 @@ What a tool does, and what becomes of it:
     raises                      an error message in words for the model; the cause goes to the server's log
     raises FailRun              the run fails with its words
     interrupts                  the run pauses; the resume runs the tool, its finished neighbours not
-    is cancelled                an async tool sees CancelledError, a synchronous one `threads.stop_requested()`
+    is cancelled                an async tool sees CancelledError, a synchronous one `sync_tools.stop_requested()`
     wrong arguments, no such tool   not run; an error message that names the fields
     is the browser's            not run; the run ends when the server's own calls are done, the browser answers
 
@@ -39,7 +39,7 @@ from langgraph.types import Send
 from middle_core.agents.calls import Call, open_calls
 from middle_core.agents.frontend import frontend_tool_names, part
 from middle_core.agents.guard import GuardedTool, fault_words, tool_result
-from middle_core.agents.threads import ToolThreads
+from middle_core.agents.sync_tools import SyncToolPool
 from middle_core.agents.tool_text import MAX_RESULT_CHARS, bounded, storable
 
 
@@ -50,9 +50,9 @@ def add_tools(graph: StateGraph[Any, Any, Any, Any], tools: Sequence[BaseTool], 
     graph.add_conditional_edges(node, after_tools(tools, agent=agent), [agent, END])
 
 
-def tools_node(tools: Sequence[BaseTool], *, max_result_chars: int = MAX_RESULT_CHARS, threads: ToolThreads | None = None) -> ToolsNode:
+def tools_node(tools: Sequence[BaseTool], *, max_result_chars: int = MAX_RESULT_CHARS, pool: SyncToolPool | None = None) -> ToolsNode:
     """The node that runs one call, for `graph.add_node("tools", tools_node(TOOLS))`."""
-    return ToolsNode(tools, max_result_chars, threads or ToolThreads())
+    return ToolsNode(tools, max_result_chars, pool or SyncToolPool())
 
 
 def route_tools(tools: Sequence[BaseTool], *, node: str = "tools") -> Callable[[Any], list[Send] | str]:
@@ -83,12 +83,12 @@ def after_tools(tools: Sequence[BaseTool], *, agent: str = "agent") -> Callable[
 class ToolsNode:
     """Runs one tool call: the payload of a `Send` from `route_tools`."""
 
-    def __init__(self, tools: Sequence[BaseTool], max_result_chars: int, threads: ToolThreads) -> None:
+    def __init__(self, tools: Sequence[BaseTool], max_result_chars: int, pool: SyncToolPool) -> None:
         names = [tool.name for tool in tools]
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise ValueError(f"Two tools have the same name: {', '.join(twice)}. Rename one: the model could not tell them apart.")
         self.names: frozenset[str] = frozenset(names)
-        self._tools: Mapping[str, GuardedTool] = {tool.name: GuardedTool(tool, max_result_chars, threads) for tool in tools}
+        self._tools: Mapping[str, GuardedTool] = {tool.name: GuardedTool(tool, max_result_chars, pool) for tool in tools}
 
     async def __call__(self, state: Any, config: RunnableConfig) -> Any:
         if not (isinstance(state, dict) and "key" in state):

@@ -24,7 +24,7 @@ from langgraph.types import Command
 from pydantic import BaseModel, ValidationError
 
 from middle_core.agents.calls import Call
-from middle_core.agents.threads import ToolThreads
+from middle_core.agents.sync_tools import SyncToolPool
 from middle_core.agents.tool_text import as_text
 from middle_core.errors import MiddleCoreError, Superseded
 from middle_core.node_api.tool_ledger import LEDGER, LedgerLine
@@ -65,7 +65,7 @@ def repeatable(tool: BaseTool) -> BaseTool:
 class GuardedTool:
     """A tool with everything that goes around its function."""
 
-    def __init__(self, tool: BaseTool, max_result_chars: int, threads: ToolThreads) -> None:
+    def __init__(self, tool: BaseTool, max_result_chars: int, pool: SyncToolPool) -> None:
         self._tool = tool
         self._max_chars = max_result_chars
         hints = tool.metadata or {}
@@ -74,7 +74,7 @@ class GuardedTool:
         schema = _ANY_OBJECT if _takes_one_text(tool) else tool.tool_call_schema
         self._schema = schema if isinstance(schema, type) and issubclass(schema, BaseModel) else None
         # A ToolNode of one tool, for one call at a time: it injects state, store and runtime, and lets no model forge them.
-        self._node = ToolNode([self._guarded(tool, threads)], handle_tool_errors=False)
+        self._node = ToolNode([self._guarded(tool, pool)], handle_tool_errors=False)
 
     def fault(self, call: Call) -> str | None:
         """Why the call is not to be run, in words for the model; None if it may run."""
@@ -103,7 +103,7 @@ class GuardedTool:
         fields = [f"{name}{'' if f.is_required() else ' (optional)'}" for name, f in self._schema.model_fields.items()]
         return f" Its fields are: {', '.join(fields)}." if fields else " It takes no arguments: send {}."
 
-    def _guarded(self, tool: BaseTool, threads: ToolThreads) -> StructuredTool:
+    def _guarded(self, tool: BaseTool, pool: SyncToolPool) -> StructuredTool:
         """The tool with its function in the guard. What the function returns is the finished message, so that
         LangChain's tool events, the thread and the stream all carry the same one, under the same id.
         """
@@ -112,7 +112,7 @@ class GuardedTool:
         @functools.wraps(function)
         async def guarded(*args: Any, **kwargs: Any) -> Any:
             if synchronous:
-                return await self._once(lambda: threads.run(lambda: function(*args, **kwargs)))
+                return await self._once(lambda: pool.run(lambda: function(*args, **kwargs)))
             return await self._once(lambda: function(*args, **kwargs))
 
         changes = {

@@ -90,7 +90,7 @@ class Appender:
         group.create_task(self._run(), name=name).add_done_callback(self._over)
 
     async def put(self, events: Sequence[Event]) -> None:
-        """Hand over events, in order. The first delta is waited for: so is whoever could delay it (`mailbox`).
+        """Hand over events, in order. The first delta is waited for: so is whoever could delay it (`runs.graph.event_queue`).
 
         Raises what ended the writer's task, if that is over.
         """

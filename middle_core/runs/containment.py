@@ -26,7 +26,7 @@ class AgentLeft(RuntimeError):
     """The agent's code raised what is meant to end a process."""
 
 
-class Contained(Coroutine[Any, Any, Any]):
+class ContainedCoroutine(Coroutine[Any, Any, Any]):
     """A coroutine that raises AgentLeft where the one inside raises neither an Exception nor a cancellation.
 
     Not an `async def` around it: one that is cancelled before its first step would leave the inner one never awaited.
@@ -60,20 +60,20 @@ class Contained(Coroutine[Any, Any, Any]):
         self._inner.close()
 
     def __repr__(self) -> str:
-        return f"Contained({self._inner!r})"
+        return f"ContainedCoroutine({self._inner!r})"
 
     def __await__(self) -> Generator[Any, Any, Any]:
         return (yield from self._inner.__await__())
 
 
-def containing(before: TaskFactory | None) -> TaskFactory:
+def containing_task_factory(before: TaskFactory | None) -> TaskFactory:
     """A task factory for the loop that contains the tasks of runs and leaves all others to the factory before it."""
 
     def factory(
         loop: asyncio.AbstractEventLoop, coro: Coroutine[Any, Any, Any], *, context: Context | None = None, **more: Any
     ) -> asyncio.Future[Any]:
         where = copy_context() if context is None else context
-        inside = Contained(coro) if where.get(LEDGER) is not None else coro
+        inside = ContainedCoroutine(coro) if where.get(LEDGER) is not None else coro
         if before is not None:
             return before(loop, inside, context=where, **more)
         return asyncio.Task(inside, loop=loop, context=where, **more)
@@ -81,7 +81,7 @@ def containing(before: TaskFactory | None) -> TaskFactory:
     return factory
 
 
-async def let_go(task: asyncio.Task[None]) -> None:
+async def cancel_and_wait(task: asyncio.Task[None]) -> None:
     """Cancel a graph's task and wait until it is done, for PATIENCE_S. What it still does after that is fenced by the run's claim.
 
     What it raises from now on is nobody's news.

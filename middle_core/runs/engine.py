@@ -28,7 +28,7 @@ from middle_core.runs.graph.graph_run import GraphRun
 from middle_core.runs.graph.source import GraphSource
 from middle_core.runs.intake.request import StartRequest
 from middle_core.runs.intake.turn import rebuild
-from middle_core.runs.questions.answering import Desk, LogApprovals, to_go_on
+from middle_core.runs.questions.answering import Answering, LogApprovals, to_go_on
 from middle_core.runs.questions.approval_card import offers_cards
 from middle_core.stores.sqlite.checkpoints import CLAIM
 
@@ -125,15 +125,15 @@ class Engine:
         LEDGER.set(LogLedger(self._log, job.claim))
         APPROVALS.set(LogApprovals(self._log.interrupts, job.claim))
         gate = self._gate(job.run)
-        desk = self._desk(job.claim, cards=offers_cards(job.asked.body), legacy=self._legacy(job.run))
+        answering = self._answering(job.claim, cards=offers_cards(job.asked.body), legacy=self._legacy(job.run))
         appender = Appender(self._log, job.claim, last_seq=job.run.last_seq)
         try:
             async with asyncio.TaskGroup() as group:
                 appender.start(group, name=f"append {job.run.run_id}")
-                ended = await self._stream(job, desk, gate, appender)
+                ended = await self._stream(job, answering, gate, appender)
                 job.stop.late = True
                 await appender.drain()
-                await self._finish(job, desk, gate, appender, ended)
+                await self._finish(job, answering, gate, appender, ended)
                 appender.stop()
         except* Superseded:
             logger.info("run superseded", extra={"run_id": job.run.run_id, "attempt": job.claim.attempt})
@@ -147,7 +147,7 @@ class Engine:
             gate.feed(event)
         error = RunLost()
         end = Failed(code=error.code, message=error.detail, correlation_id=_correlation_id())
-        events = await self._last_events(run, self._desk(claim, cards=False), gate, Ended(end))
+        events = await self._last_events(run, self._answering(claim, cards=False), gate, Ended(end))
         await self._log.append(claim, events, ending=ending_of(end))
 
     async def _waits(self, run: Run) -> bool:
@@ -166,8 +166,8 @@ class Engine:
         partials = fold([event async for event in self._events(run.run_id)])
         return all(one.message_id in known or (one.said is None and not one.text) for one in partials)
 
-    def _desk(self, claim: Claim, *, cards: bool, legacy: bool = False) -> Desk:
-        return Desk(self._log.interrupts, claim, cards=cards, ttl_s=self._approval_ttl_s, legacy=legacy)
+    def _answering(self, claim: Claim, *, cards: bool, legacy: bool = False) -> Answering:
+        return Answering(self._log.interrupts, claim, cards=cards, ttl_s=self._approval_ttl_s, legacy=legacy)
 
     def _legacy(self, run: Run) -> bool:
         source = self._sources.get(run.agent)
@@ -181,7 +181,7 @@ class Engine:
             correlation_id=_correlation_id(),
         )
 
-    async def _stream(self, job: Job, desk: Desk, gate: Gate, appender: Appender) -> Ended:
+    async def _stream(self, job: Job, answering: Answering, gate: Gate, appender: Appender) -> Ended:
         """Everything from the agent, through the gate, to the appender. Every way it can end becomes an `Ended`."""
         opened: list[GraphRun] = []
 
@@ -194,7 +194,7 @@ class Engine:
 
         try:
             try:
-                return await self._play(job, desk, appender, put, opened)
+                return await self._play(job, answering, appender, put, opened)
             except asyncio.CancelledError:
                 end = self._cancelled(job)
                 await put(event for run in opened for event in run.leftovers())
@@ -212,28 +212,28 @@ class Engine:
             logger.exception("run failed", extra={"run_id": job.run.run_id, "correlation_id": correlation_id}, exc_info=error)
             return Ended(Failed(MiddleCoreError.code, MiddleCoreError().detail, correlation_id), untouched=not opened)
 
-    async def _play(self, job: Job, desk: Desk, appender: Appender, put: Put, opened: list[GraphRun]) -> Ended:
+    async def _play(self, job: Job, answering: Answering, appender: Appender, put: Put, opened: list[GraphRun]) -> Ended:
         """The run as it should go: take the answers, run the graph, write down what it asks. opened: gets the source's run."""
         if job.asked.intent == "withdraw":
             return Ended(Cancelled(by="user", reason="withdrawn by the user"))
         source = self._sources[job.run.agent]
         view = await source.view(job.run.thread_id)
-        taken = await desk.take(job.asked.body, rebuild(job.asked.body, view, source.rules), view, job.principal)
+        taken = await answering.take_answers(job.asked.body, rebuild(job.asked.body, view, source.rules), view, job.principal)
         # Past the gate: it is ours, it is plain JSON, and the gate would leave out a person's large message.
         await appender.put([custom(Custom.TURN, messages=list(taken.turn.messages))])
         await put(taken.events)
         if taken.over:
             await put([custom(Custom.TOPOLOGY, **source.topology())])
-            await put(await desk.notice(taken, view))
-            asked = await desk.ask(view.interrupts)
+            await put(await answering.late_notice(taken, view))
+            asked = await answering.open_questions(view.interrupts)
             await put(asked.events)
             return Ended(Finished(interrupts=asked.interrupts, waits=asked.waits))
         source_run = GraphRun(source, taken.turn, thread_id=job.run.thread_id, run_id=job.run.run_id)
         opened.append(source_run)
         async with aclosing(source_run.events()) as events:
             async for event in events:
-                await put([await desk.woven(event) if event["type"] == _SNAPSHOT else event])
-        asked = await desk.ask(source_run.interrupts, after=source_run.last_message_id)
+                await put([await answering.with_cards(event) if event["type"] == _SNAPSHOT else event])
+        asked = await answering.open_questions(source_run.interrupts, after=source_run.last_message_id)
         await put(asked.events)
         return Ended(Finished(interrupts=asked.interrupts, usage=source_run.usage, waits=asked.waits))
 
@@ -251,29 +251,29 @@ class Engine:
             return Failed(code=error.code, message=error.detail, correlation_id=_correlation_id())
         return Cancelled(by=job.stop.by, reason=job.stop.reason)
 
-    async def _finish(self, job: Job, desk: Desk, gate: Gate, appender: Appender, ended: Ended) -> None:
+    async def _finish(self, job: Job, answering: Answering, gate: Gate, appender: Appender, ended: Ended) -> None:
         """Settle the thread, then append the last events with the run's new state."""
         if gate.repairs or gate.fault:
             logger.info(
                 "the gate repaired the stream", extra={"run_id": job.run.run_id, "repairs": dict(gate.repairs), "fault": gate.fault}
             )
-        events = await self._last_events(job.run, desk, gate, ended)
+        events = await self._last_events(job.run, answering, gate, ended)
         if isinstance(ended.end, Finished) and not (ended.end.interrupts or ended.end.waits):
-            await self._sources[job.run.agent].threads.forget_past(job.run.thread_id)
+            await self._sources[job.run.agent].states.forget_past(job.run.thread_id)
         await appender.finish(events, ending_of(ended.end))
 
-    async def _last_events(self, run: Run, desk: Desk, gate: Gate, ended: Ended) -> list[Event]:
+    async def _last_events(self, run: Run, answering: Answering, gate: Gate, ended: Ended) -> list[Event]:
         """Settle the thread of a run that did not come to its own end; the results that this gave, the closers, the terminal event."""
         results: Sequence[Event] = ()
         untouched = ended.untouched
         if isinstance(ended.end, Failed) and ended.end.code == RunLost.code:
-            results = await desk.cut_off()
+            results = await answering.close_begun()
             untouched = untouched or await self._waits(run)
         if not isinstance(ended.end, Finished) and not untouched:
-            results = await self._settle(run, desk, note="stopped" if isinstance(ended.end, Cancelled) else "interrupted")
+            results = await self._settle(run, answering, note="stopped" if isinstance(ended.end, Cancelled) else "interrupted")
         return [*ended.last, *(legal for event in results for legal in gate.feed(event)), *gate.close(ended.end)]
 
-    async def _settle(self, run: Run, desk: Desk, *, note: str) -> Sequence[Event]:
+    async def _settle(self, run: Run, answering: Answering, *, note: str) -> Sequence[Event]:
         """Close the thread's questions, and give it what its log shows and its checkpoint lacks; what the client is to be told of it.
 
         A failure here must not keep the thread busy: the text is in the log all the same.
@@ -285,9 +285,9 @@ class Engine:
             )
             return ()
         try:
-            told = await desk.give_up()
+            told = await answering.close_all()
             partials = fold([event async for event in self._events(run.run_id)])
-            return told + await source.settle(run.thread_id, partials, note=note, outcomes=await desk.outcomes())
+            return told + await source.settle(run.thread_id, partials, note=note, outcomes=await answering.outcomes())
         except Superseded:
             raise
         except Exception as error:

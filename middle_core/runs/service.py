@@ -30,8 +30,8 @@ from middle_core.runs.graph.source import GraphSource
 from middle_core.runs.intake.request import StartRequest, own_request
 from middle_core.runs.opening import Connection, plain_end, snapshot
 from middle_core.runs.questions.answering import answered_ids, to_go_on
-from middle_core.runs.questions.approval_card import interrupt, legacy, offers_cards, weave
-from middle_core.runs.questions.continuation import Successors
+from middle_core.runs.questions.approval_card import interrupt, legacy, offers_cards, with_cards
+from middle_core.runs.questions.continuation import Continuations
 from middle_core.runs.supervisor import Supervisor
 
 PAGE: Final = 1000
@@ -75,7 +75,7 @@ class RunService:
         self._heartbeat_s = heartbeat_s
         self._stop_wait_s = stop_wait_s
         self._disconnect_grace_s = disconnect_grace_s
-        self._successors = Successors(log, leaving=lambda: supervisor.draining)
+        self._continuations = Continuations(log, leaving=lambda: supervisor.draining)
 
     @property
     def agents(self) -> Collection[str]:
@@ -152,7 +152,7 @@ class RunService:
     def _begin(self, made: Started, principal: Principal, asked: StartRequest) -> None:
         grace_s = self._disconnect_grace_s if asked.on_disconnect == "cancel" else None
         self._supervisor.start(Job(made.run, made.claim, asked, principal), grace_s=grace_s)
-        self._successors.begun(made.run.thread_id)
+        self._continuations.run_began(made.run.thread_id)
 
     async def _wait_for_stop(self, principal: Principal, asked: StartRequest, deadline: float) -> Run | None:
         """Wait until the run that holds the thread has ended, if it is being stopped; else raise ThreadBusy.
@@ -230,7 +230,7 @@ class RunService:
             run = await self._log.get_run(following) if hold else None
             following, after = None, 0
             if run is not None and run.status is RunStatus.INTERRUPTED:
-                async with aclosing(self._successors.wait(run, tick_s=tick_s)) as ticks:
+                async with aclosing(self._continuations.wait(run, tick_s=tick_s)) as ticks:
                     async for following in ticks:
                         if following is None:
                             yield []
@@ -265,7 +265,7 @@ class RunService:
             open_ids = {str(one["id"]) for one in view.interrupts}
             if not to_go_on(rows, open_ids):
                 run_id = last.client_run_id if last is not None else f"connect-{thread_id}"
-                messages, state = weave(view.messages, rows, cards=cards), await source.state(thread.thread_id)
+                messages, state = with_cards(view.messages, rows, cards=cards), await source.state(thread.thread_id)
                 before = snapshot(thread_id, run_id, messages, state=state, last=last, topology=source.topology())
                 waiting = [row for row in rows if row.pending and not row.late and row.interrupt_id in open_ids]
                 asked = [interrupt(row) for row in waiting if not (cards and row.kind == "approval")]
@@ -291,7 +291,7 @@ class RunService:
         end = next((at for at, message in enumerate(view.messages) if taken and message["id"] == taken[0]["id"]), None)
         messages = [message for message in view.messages[:end] if message["id"] not in made] + list(taken)
         rows = [row for row in await self._log.interrupts.of_thread(thread.thread_id) if row.run_id != run.run_id]
-        messages = weave(messages, rows, cards=cards)
+        messages = with_cards(messages, rows, cards=cards)
         before = snapshot(thread.client_thread_id, run.client_run_id, messages, state=await source.state(thread.thread_id))
         # The opening record is RUN_STARTED, which the synthetic one stands for.
         return Connection(run=run, after=1, before=before, end=[])

@@ -17,7 +17,7 @@ from typing import Any, Final, Self, TypeVar
 from middle_core.auth.principal import Principal
 from middle_core.eventlog.port import EventLog
 from middle_core.events import RunId
-from middle_core.runs.containment import containing
+from middle_core.runs.containment import containing_task_factory
 from middle_core.runs.engine import Engine, Job
 
 logger = logging.getLogger(__name__)
@@ -63,7 +63,7 @@ class Supervisor:
     async def __aenter__(self) -> Self:
         loop = asyncio.get_running_loop()
         self._task_factory = loop.get_task_factory()
-        loop.set_task_factory(containing(self._task_factory))
+        loop.set_task_factory(containing_task_factory(self._task_factory))
         self._beating = asyncio.create_task(self._beat_forever(), name="beat")
         return self
 

@@ -350,7 +350,7 @@ async def test_who_watches_a_pause_holds_nothing_when_gone(tmp_path: Path) -> No
         person = Chat(server)
         async with person.stream("hi", query="?hold=1") as reader:
             await reader.until_type("paused")
-            waiting = server.parts.service._successors._waiting
+            waiting = server.parts.service._continuations._waiting
             await until(lambda: len(waiting) == 1)
         await until(lambda: not waiting)
         assert (await person.answer(value(reader.events[-1]["interrupts"][0], 1)))["status"] == "completed"

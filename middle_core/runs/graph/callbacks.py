@@ -26,10 +26,10 @@ from middle_core.agui.endings import refused
 from middle_core.events import Custom, Event, EventType, custom
 from middle_core.node_api.emit import Emitted
 from middle_core.runs.graph.content import declined, tool_text
-from middle_core.runs.graph.event_queue import Mailbox
+from middle_core.runs.graph.event_queue import EventQueue
 from middle_core.runs.graph.history import Shown
 from middle_core.runs.graph.ids import Ids
-from middle_core.runs.graph.model_streams import Chunks, Show
+from middle_core.runs.graph.model_streams import ModelStreams, Show
 from middle_core.runs.graph.node_steps import NodeOutcome, Nodes
 
 logger = logging.getLogger(__name__)
@@ -37,26 +37,28 @@ logger = logging.getLogger(__name__)
 _HIDDEN_TAGS: Final = frozenset({"nostream", "langsmith:nostream"})
 
 
-class Tap(StreamMessagesHandler):
+class CallbackHandler(StreamMessagesHandler):
     """The callback handler of one run. `seen`-like bookkeeping of its base class is not used."""
 
     raise_error = True  # a fault in here must fail the run, not vanish into a log line
 
-    def __init__(self, mailbox: Mailbox, ids: Ids, answered: Iterable[str], show_state: Callable[[Mapping[str, Any]], list[Event]]) -> None:
+    def __init__(
+        self, queue: EventQueue, ids: Ids, answered: Iterable[str], show_state: Callable[[Mapping[str, Any]], list[Event]]
+    ) -> None:
         super().__init__(lambda _chunk: None, subgraphs=True)
-        self.chunks = Chunks(ids)
+        self.streams = ModelStreams(ids)
         self.nodes = Nodes()
         self.shown = Shown()
         self.usage: list[tuple[Any, str | None, str | None]] = []
-        self._mailbox = mailbox
+        self._queue = queue
         self._ids = ids
         self.lock = threading.RLock()  # sync nodes call from their threads
         self._tasks: set[uuid.UUID] = set()
         self._models: dict[uuid.UUID, Mapping[str, Any]] = {}
         self._answered = set(answered)
-        self._spoken: dict[str, str] = {}
+        self._emitting: dict[str, str] = {}
         """Messages that node code is emitting, by id, with the namespace of the task that does."""
-        self._broken: dict[str, list[Event]] = {}
+        self._aborted: dict[str, list[Event]] = {}
         """Ends of what broken model runs left open, by the namespace of their task."""
         self._emitters: dict[str, Callable[[Any, str], list[Event]]] = {
             "copilotkit_manually_emit_message": lambda data, _: self._message(data.get("message_id"), str(data.get("message") or "")),
@@ -71,14 +73,14 @@ class Tap(StreamMessagesHandler):
             Custom.REFUSED.value: lambda data, _: [refused("node", str(data["reason"]))],
         }
 
-    def say(self, events: Iterable[Event]) -> None:
+    def send(self, events: Iterable[Event]) -> None:
         """Send events on."""
         with self.lock:
             events = list(events)
             for event in events:
                 self.shown.feed(event)
             if events:
-                self._mailbox.put(events)
+                self._queue.put(events)
 
     def catch_up(self, messages: Sequence[BaseMessage]) -> None:
         """The graph's messages after a step. Those that a node gave in another form (a tuple, a dict) are seen here first."""
@@ -89,7 +91,7 @@ class Tap(StreamMessagesHandler):
                     break
                 unknown.append(one)
             for one in reversed(unknown):
-                self.say(self._unsaid(one))
+                self.send(self._unstreamed(one))
 
     # Models ------------------------------------------------------------------------------------------
 
@@ -98,7 +100,7 @@ class Tap(StreamMessagesHandler):
         metadata = kwargs.get("metadata") or {}
         with self.lock:
             self._models[run_id] = metadata
-            self.chunks.start(run_id, _show(kwargs.get("tags") or (), metadata, kwargs.get("options") or {}))
+            self.streams.start(run_id, _show(kwargs.get("tags") or (), metadata, kwargs.get("options") or {}))
 
     @property
     def on_llm_new_token(self) -> Callable[..., Any]:  # a method for LangChain, which looks it up at each call
@@ -106,16 +108,16 @@ class Tap(StreamMessagesHandler):
 
         A coroutine function in the loop's thread, where the model can be made to wait; a plain one in the thread of a sync node.
         """
-        return self._token_and_breathe if self._mailbox.here else self._new_token
+        return self._token_and_wait if self._queue.in_loop_thread else self._new_token
 
     def _new_token(self, token: Any, *, chunk: Any = None, run_id: uuid.UUID, **kwargs: Any) -> None:
         if isinstance(chunk, ChatGenerationChunk):
             with self.lock:
-                self.say(self.chunks.chunk(run_id, chunk.message))
+                self.send(self.streams.chunk(run_id, chunk.message))
 
-    async def _token_and_breathe(self, token: Any, **kwargs: Any) -> None:
+    async def _token_and_wait(self, token: Any, **kwargs: Any) -> None:
         self._new_token(token, **kwargs)
-        await self._mailbox.breathe()
+        await self._queue.wait_for_reader()
 
     def on_llm_end(self, response: LLMResult, *, run_id: uuid.UUID, **kwargs: Any) -> None:
         """A model run is over."""
@@ -125,16 +127,16 @@ class Tap(StreamMessagesHandler):
             metadata = self._models.pop(run_id, {})
             if isinstance(message, AIMessage) and message.usage_metadata:
                 self.usage.append((message.usage_metadata, metadata.get("ls_provider"), metadata.get("ls_model_name")))
-            spoke = self.chunks.speaks(run_id)
-            self.say(self.chunks.broken(run_id) if message is None else self.chunks.end(run_id, message))
-            if spoke and isinstance(message, AIMessage) and declined(message):
-                self.say([refused("model", "The model declined to answer this.")])
+            shown = self.streams.shows_text(run_id)
+            self.send(self.streams.abort(run_id) if message is None else self.streams.end(run_id, message))
+            if shown and isinstance(message, AIMessage) and declined(message):
+                self.send([refused("model", "The model declined to answer this.")])
 
     def on_llm_error(self, error: BaseException, *, run_id: uuid.UUID, **kwargs: Any) -> None:
         """A model run failed, was cancelled, or its node had enough of it. If the node goes on, it ends with the node."""
         with self.lock:
             namespace = self._models.pop(run_id, {}).get("langgraph_checkpoint_ns", "")
-            self._broken.setdefault(namespace, []).extend(self.chunks.broken(run_id))
+            self._aborted.setdefault(namespace, []).extend(self.streams.abort(run_id))
 
     # Nodes -------------------------------------------------------------------------------------------
 
@@ -146,14 +148,14 @@ class Tap(StreamMessagesHandler):
             with self.lock:
                 self._tasks.add(run_id)
                 self._models[run_id] = metadata
-                self.say(self.nodes.started(run_id, namespace))
+                self.send(self.nodes.started(run_id, namespace))
 
     def on_chain_end(self, outputs: Any, *, run_id: uuid.UUID, **kwargs: Any) -> None:  # type: ignore[override]  # called by position; the bases differ in the name
         """A node's task is done: what it said without any model is told, then its end."""
         if run_id in self._tasks:
             with self.lock:
                 for message in _messages(outputs):
-                    self.say(self._unsaid(message))
+                    self.send(self._unstreamed(message))
                 self._end_task(run_id, "ok")
 
     def on_chain_error(self, error: BaseException, *, run_id: uuid.UUID, **kwargs: Any) -> None:
@@ -165,22 +167,22 @@ class Tap(StreamMessagesHandler):
     def _end_task(self, run_id: uuid.UUID, outcome: NodeOutcome) -> None:
         self._tasks.discard(run_id)
         namespace = self._models.pop(run_id, {}).get("langgraph_checkpoint_ns", "")
-        ends = self._broken.pop(namespace, [])
+        ends = self._aborted.pop(namespace, [])
         if outcome == "ok":
-            self.say(ends)
-        for message_id in [one for one, within in self._spoken.items() if within == namespace]:
-            self.say(self._end_spoken(message_id))
-        self.say(self.nodes.ended(run_id, outcome))
+            self.send(ends)
+        for message_id in [one for one, within in self._emitting.items() if within == namespace]:
+            self.send(self._end_emitted(message_id))
+        self.send(self.nodes.ended(run_id, outcome))
 
-    def _unsaid(self, message: BaseMessage) -> list[Event]:
+    def _unstreamed(self, message: BaseMessage) -> list[Event]:
         """Events for a message of a node's output that nobody has streamed."""
         if isinstance(message, ToolMessage):
             return self._result(message)
         if isinstance(message, AIMessage):
-            self.chunks.refuse(message)
+            self.streams.drop_broken_calls(message)
         if isinstance(message, AIMessage) and (not message.id or message.id not in self._ids.messages):
             message.id = self._ids.message(message.id)
-            return self.chunks.whole(message)
+            return self.streams.whole_message(message)
         return []
 
     # Tools -------------------------------------------------------------------------------------------
@@ -190,7 +192,7 @@ class Tap(StreamMessagesHandler):
         with self.lock:
             for message in _messages(output):
                 if isinstance(message, ToolMessage):
-                    self.say(self._result(message))
+                    self.send(self._result(message))
 
     def _result(self, message: ToolMessage) -> list[Event]:
         call_id = message.tool_call_id
@@ -201,24 +203,24 @@ class Tap(StreamMessagesHandler):
             message.id = self._ids.message(None, f"{call_id}-result")
         else:
             self._ids.messages.add(message.id)
-        self.chunks.predicted.pop(call_id, None)
-        return [told(message)]
+        self.streams.predicted.pop(call_id, None)
+        return [result_event(message)]
 
     # What node code emits -----------------------------------------------------------------------------
 
     @property
     def on_custom_event(self) -> Callable[..., Any]:  # as on_llm_new_token
         """CopilotKit's emitters, ours, and any other custom event, which passes as it is."""
-        return self._custom_and_breathe if self._mailbox.here else self._custom_event
+        return self._custom_and_wait if self._queue.in_loop_thread else self._custom_event
 
     def _custom_event(self, name: str, data: Any, **kwargs: Any) -> None:
         namespace = (kwargs.get("metadata") or {}).get("langgraph_checkpoint_ns", "")
         with self.lock:
-            self.say(self._custom(name, data, namespace))
+            self.send(self._custom(name, data, namespace))
 
-    async def _custom_and_breathe(self, name: str, data: Any, **kwargs: Any) -> None:
+    async def _custom_and_wait(self, name: str, data: Any, **kwargs: Any) -> None:
         self._custom_event(name, data, **kwargs)
-        await self._mailbox.breathe()
+        await self._queue.wait_for_reader()
 
     def _custom(self, name: str, data: Any, namespace: str) -> list[Event]:
         if (emitter := self._emitters.get(name)) is not None:
@@ -231,7 +233,7 @@ class Tap(StreamMessagesHandler):
     def _emit_call(self, data: Any, namespace: str) -> list[Event]:
         call = {"id": data.get("id"), "name": data.get("name"), "args": data.get("args") or {}, "type": "tool_call"}
         # Its own assistant message, as the SDK has it: no message of the thread holds this call.
-        return self.chunks.whole(AIMessage("", id=self._ids.message(call["id"]), tool_calls=[call]))
+        return self.streams.whole_message(AIMessage("", id=self._ids.message(call["id"]), tool_calls=[call]))
 
     def _message(self, wanted: str | None, text: str) -> list[Event]:
         if not text:
@@ -245,20 +247,20 @@ class Tap(StreamMessagesHandler):
 
     def _token(self, message_id: str, delta: str, namespace: str) -> list[Event]:
         event: Event = {"type": EventType.TEXT_MESSAGE_CONTENT.value, "messageId": message_id, "delta": delta}
-        if message_id in self._spoken:
+        if message_id in self._emitting:
             return [event] if delta else []
         if not delta or message_id in self._ids.messages:
             return []
         self._ids.messages.add(message_id)
-        self._spoken[message_id] = namespace
+        self._emitting[message_id] = namespace
         return [{"type": EventType.TEXT_MESSAGE_START.value, "messageId": message_id, "role": "assistant"}, event]
 
-    def _end_spoken(self, message_id: str) -> list[Event]:
-        del self._spoken[message_id]
+    def _end_emitted(self, message_id: str) -> list[Event]:
+        del self._emitting[message_id]
         return [{"type": EventType.TEXT_MESSAGE_END.value, "messageId": message_id}]
 
 
-def told(message: ToolMessage) -> Event:
+def result_event(message: ToolMessage) -> Event:
     """A tool's result as an event, under the id that the thread holds."""
     return {
         "type": EventType.TOOL_CALL_RESULT.value,

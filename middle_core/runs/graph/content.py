@@ -45,11 +45,11 @@ def pieces(content: Any, extra: Mapping[str, Any] | None) -> Iterator[Piece]:
 
 def declined(message: Any) -> bool:
     """Whether the model, or the filter before it, would not answer: OpenAI's and Cerebras' finish reason and refusal, Anthropic's stop reason."""
-    told = message.response_metadata
+    metadata = message.response_metadata
     blocks = message.content if isinstance(message.content, list) else ()
     return (
-        told.get("finish_reason") == "content_filter"
-        or told.get("stop_reason") == "refusal"
+        metadata.get("finish_reason") == "content_filter"
+        or metadata.get("stop_reason") == "refusal"
         or bool(_string(message.additional_kwargs.get("refusal")))
         or any(isinstance(block, Mapping) and block.get("type") == "refusal" for block in blocks)
     )

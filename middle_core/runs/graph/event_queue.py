@@ -25,7 +25,7 @@ TURN_S: Final = 0.0005
 _DELTAS: Final = {EventType.TEXT_MESSAGE_CONTENT.value: "messageId", EventType.TOOL_CALL_ARGS.value: "toolCallId"}
 
 
-class Mailbox:
+class EventQueue:
     """Events from the graph's callbacks to the one who logs them.
 
     Deltas of one message or call that wait next to each other become one: the first is never held back, and a log
@@ -42,23 +42,23 @@ class Mailbox:
         self._lock = threading.Lock()  # a delta must not join an event that is being taken
         self._arrived = asyncio.Event()
         self._taken = asyncio.Event()
-        self._spoken = False
-        self._heard = asyncio.Event()
+        self._has_delta = False
+        self._first_delta_taken = asyncio.Event()
         self._turn = 0.0
         self._closed = False
 
     @property
-    def here(self) -> bool:
+    def in_loop_thread(self) -> bool:
         """Whether the caller runs in the thread of the run's event loop."""
         return threading.get_ident() == self._thread
 
-    async def breathe(self) -> None:
+    async def wait_for_reader(self) -> None:
         """After a put from a coroutine: let the reader have its turn; wait for it behind the first delta, and while the box is full."""
         # A sync model call inside an async node runs callbacks in a loop of its own while it blocks ours.
         if asyncio.get_running_loop() is not self._loop:
             return
-        if self._spoken:
-            await self._heard.wait()
+        if self._has_delta:
+            await self._first_delta_taken.wait()
         if not self._events:
             return
         now = self._loop.time()
@@ -78,7 +78,7 @@ class Mailbox:
             before = len(waiting)
             for event in events:
                 key = _DELTAS.get(event["type"])
-                self._spoken = self._spoken or key is not None
+                self._has_delta = self._has_delta or key is not None
                 if key is not None and waiting and waiting[-1]["type"] == event["type"] and waiting[-1][key] == event[key]:
                     waiting[-1]["delta"] += event["delta"]
                 else:
@@ -91,12 +91,12 @@ class Mailbox:
     def close(self) -> None:
         """Nothing more will come."""
         self._closed = True
-        self._heard.set()
+        self._first_delta_taken.set()
         self._taken.set()
         self._wake()
 
     def _wake(self) -> None:
-        if self.here:
+        if self.in_loop_thread:
             self._arrived.set()
         else:
             self._loop.call_soon_threadsafe(self._arrived.set)
@@ -114,8 +114,8 @@ class Mailbox:
         while not self._events:
             if self._closed:
                 return False
-            if self._spoken:
-                self._heard.set()
+            if self._has_delta:
+                self._first_delta_taken.set()
             self._arrived.clear()
             await self._arrived.wait()
         return True

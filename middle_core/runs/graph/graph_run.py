@@ -17,9 +17,9 @@ from langgraph.types import Command
 
 from middle_core.errors import InterruptUnknown, MiddleCoreError
 from middle_core.events import Custom, Event, EventType, RunId, ThreadId, custom
-from middle_core.runs.containment import let_go
-from middle_core.runs.graph.callbacks import Tap, told
-from middle_core.runs.graph.event_queue import Mailbox
+from middle_core.runs.containment import cancel_and_wait
+from middle_core.runs.graph.callbacks import CallbackHandler, result_event
+from middle_core.runs.graph.event_queue import EventQueue
 from middle_core.runs.graph.history import Message, history, same
 from middle_core.runs.graph.ids import Ids
 from middle_core.runs.graph.interrupts import CANCELLED_ANSWER, open_interrupts
@@ -28,7 +28,7 @@ from middle_core.runs.graph.repair import NO_RESULT, WITHDRAWN
 from middle_core.runs.graph.sdk import graph_input, to_langchain, user_parts
 from middle_core.runs.graph.source import GraphSource
 from middle_core.runs.graph.thread_state import (
-    Checkpoint,
+    ThreadState,
     added_results,
     configured,
     fitted,
@@ -58,8 +58,8 @@ class GraphRun:
         self._turn = turn
         self._thread_id = thread_id
         self._run_id = run_id
-        self._mailbox: Mailbox | None = None
-        self._tap: Tap | None = None
+        self._queue: EventQueue | None = None
+        self._handler: CallbackHandler | None = None
         self._values: Mapping[str, Any] | None = None
         self._state: dict[str, Any] = {}
         self._notices: list[Event] = []
@@ -71,7 +71,7 @@ class GraphRun:
     @property
     def usage(self) -> list[dict[str, Any]]:
         """Tokens spent so far, one entry for each provider and model."""
-        found = [] if self._tap is None else self._tap.usage
+        found = [] if self._handler is None else self._handler.usage
         entries = [token_usage_from_langchain_metadata(usage, provider=provider, model=model) for usage, provider, model in found]
         return [
             one.model_dump(by_alias=True, exclude_none=True) for one in aggregate_token_usage([one for one in entries if one is not None])
@@ -88,19 +88,19 @@ class GraphRun:
         for event in self._notices:
             yield event
         self._notices.clear()
-        self._mailbox = mailbox = Mailbox()
+        self._queue = queue = EventQueue()
         turn = self._turn or Turn()
         ids = Ids(
             (str(one) for one in (*(message.id for message in before), *(message["id"] for message in (*turn.results, *turn.messages)))),
             (str(call["id"]) for one in before if isinstance(one, AIMessage) for call in one.tool_calls),
         )
         answered = {one.tool_call_id for one in before if isinstance(one, ToolMessage)} | {one["toolCallId"] for one in turn.results}
-        self._tap = tap = Tap(mailbox, ids, answered, self._show_state)
-        pump = asyncio.create_task(self._pump(inputs, tap))  # noqa: TID251 - owned here: ended in `finally`; a TaskGroup wraps GeneratorExit
-        pump.add_done_callback(lambda _task: mailbox.close())
+        self._handler = handler = CallbackHandler(queue, ids, answered, self._show_state)
+        pump = asyncio.create_task(self._pump(inputs, handler))  # noqa: TID251 - owned here: ended in `finally`; a TaskGroup wraps GeneratorExit
+        pump.add_done_callback(lambda _task: queue.close())
         try:
-            while await mailbox.arrived():
-                for event in mailbox.take():
+            while await queue.arrived():
+                for event in queue.take():
                     yield event
             if (failure := _failure(pump)) is not None:
                 for event in self.leftovers("error"):
@@ -108,17 +108,17 @@ class GraphRun:
                 raise failure
         finally:
             try:
-                await let_go(pump)
+                await cancel_and_wait(pump)
             finally:
-                mailbox.close()  # a graph that ignores its cancellation must not wait for room that nobody makes
+                queue.close()  # a graph that ignores its cancellation must not wait for room that nobody makes
         for event in await self._last_events(before):
             yield event
 
     def leftovers(self, outcome: str = "cancelled") -> list[Event]:
         """What happened and was not yielded, then the ends of the open nodes. For after a cancellation."""
-        if self._tap is None or self._mailbox is None:
+        if self._handler is None or self._queue is None:
             return []
-        return [*self._mailbox.take(), *self._tap.nodes.close("error" if outcome == "error" else "cancelled")]
+        return [*self._queue.take(), *self._handler.nodes.close("error" if outcome == "error" else "cancelled")]
 
     # Before ------------------------------------------------------------------------------------------
 
@@ -126,36 +126,36 @@ class GraphRun:
         """The thread's messages as the run finds them, and the inputs to run the graph with."""
         turn = self._turn
         basis = turn.basis if turn is not None else None
-        read = isinstance(basis, Checkpoint) and basis.thread_id == self._thread_id
-        checkpoint = cast("Checkpoint", basis) if read else await self._source.threads.read(self._thread_id)
-        self._state = self._source.visible(checkpoint.snapshot.values)
+        read = isinstance(basis, ThreadState) and basis.thread_id == self._thread_id
+        thread = cast("ThreadState", basis) if read else await self._source.states.read(self._thread_id)
+        self._state = self._source.visible(thread.snapshot.values)
         if turn is None:
-            return checkpoint.messages, [None]
+            return thread.messages, [None]
         if turn.resume:
-            open_ids = {one["id"] for one in open_interrupts(checkpoint.snapshot.tasks)}
+            open_ids = {one["id"] for one in open_interrupts(thread.snapshot.tasks)}
             if not {one.interrupt_id for one in turn.resume} <= open_ids:
                 raise InterruptUnknown
             if not turn.messages and not turn.results:
-                return checkpoint.messages, [self._answer(turn)]
+                return thread.messages, [self._answer(turn)]
             if any(not one.cancelled for one in turn.resume):
                 # Answered and spoken at once: the answer first, to its end, then the words.
-                return checkpoint.messages, [self._answer(turn), turn]
-        return await self._fresh(checkpoint, turn)
+                return thread.messages, [self._answer(turn), turn]
+        return await self._fresh(thread, turn)
 
-    async def _fresh(self, checkpoint: Checkpoint, turn: Turn) -> tuple[list[BaseMessage], list[Any]]:
+    async def _fresh(self, thread: ThreadState, turn: Turn) -> tuple[list[BaseMessage], list[Any]]:
         """Start over from START with the turn's messages, on a thread that is made fit for it.
 
         An edit or a regenerate drops the messages from there on, in one write. Time travel, as the SDK does it, would also
         turn back the rest of the state, but it reads every checkpoint of the thread: 12 s for an edit after 200 turns.
         """
-        withdrawn = bool(open_interrupts(checkpoint.snapshot.tasks))
-        threads = self._source.threads
-        checkpoint = await threads.finalised(checkpoint)
+        withdrawn = bool(open_interrupts(thread.snapshot.tasks))
+        states = self._source.states
+        thread = await states.finalised(thread)
         fresh = to_langchain([*turn.results, *turn.messages])
-        base, fresh = fitted(checkpoint.messages, fresh, restart_at=turn.restart_at, why=WITHDRAWN if withdrawn else NO_RESULT)
-        if await threads.write(checkpoint, base):
+        base, fresh = fitted(thread.messages, fresh, restart_at=turn.restart_at, why=WITHDRAWN if withdrawn else NO_RESULT)
+        if await states.write(thread, base):
             self._rewritten = True
-            self._notices.extend(told(one) for one in added_results(checkpoint.messages, base))
+            self._notices.extend(result_event(one) for one in added_results(thread.messages, base))
         return base, [self._input(turn, fresh)]
 
     def _answer(self, turn: Turn) -> Command[Any]:
@@ -183,17 +183,17 @@ class GraphRun:
 
     # During ------------------------------------------------------------------------------------------
 
-    async def _pump(self, inputs: Sequence[Any], tap: Tap) -> None:
+    async def _pump(self, inputs: Sequence[Any], handler: CallbackHandler) -> None:
         source = self._source
         for given in inputs:
             if isinstance(given, Turn):
-                _, more = await self._fresh(await source.threads.read(self._thread_id), given)
-                tap.say(self._notices)
-                await self._pump(more, tap)
+                _, more = await self._fresh(await source.states.read(self._thread_id), given)
+                handler.send(self._notices)
+                await self._pump(more, handler)
                 continue
             self._interrupted = False
             config = configured(self._thread_id)
-            config["callbacks"] = [tap]
+            config["callbacks"] = [handler]
             if "recursion_limit" not in (source.graph.config or {}):
                 config["recursion_limit"] = RECURSION_LIMIT
             offered = {"thread_id": self._thread_id, "copilotkit": self._copilotkit()}
@@ -202,15 +202,15 @@ class GraphRun:
             )
             async for mode, data in stream:
                 if mode == "values":
-                    self._on_values(data, tap)
+                    self._on_values(data, handler)
                 else:
-                    tap.say([custom(Custom.CHUNK, type="custom", data=data)])
+                    handler.send([custom(Custom.CHUNK, type="custom", data=data)])
 
     def _copilotkit(self) -> dict[str, Any]:
         turn = self._turn or Turn()
         return {"actions": [dict(one) for one in turn.tools], "context": [dict(one) for one in turn.context]}
 
-    def _on_values(self, values: Any, tap: Tap) -> None:
+    def _on_values(self, values: Any, handler: CallbackHandler) -> None:
         if not isinstance(values, Mapping):
             return
         if "__interrupt__" in values:
@@ -218,11 +218,11 @@ class GraphRun:
         if set(values) <= {"__interrupt__"}:
             return
         self._values = values
-        tap.catch_up(stored(values))
-        predicting = {key for keys in tap.chunks.predicted.values() for key in keys}
+        handler.catch_up(stored(values))
+        predicting = {key for keys in handler.streams.predicted.values() for key in keys}
         if not predicting:
-            with tap.lock:  # a sync node may be showing state from its thread
-                tap.say(self._snapshot(self._source.visible(values)))
+            with handler.lock:  # a sync node may be showing state from its thread
+                handler.send(self._snapshot(self._source.visible(values)))
 
     def _show_state(self, emitted: Mapping[str, Any]) -> list[Event]:
         return self._snapshot({**self._state, **self._source.visible(emitted)})
@@ -237,21 +237,21 @@ class GraphRun:
     # After -------------------------------------------------------------------------------------------
 
     async def _last_events(self, before: Sequence[BaseMessage]) -> list[Event]:
-        source, tap = self._source, self._tap
-        assert tap is not None
+        source, handler = self._source, self._handler
+        assert handler is not None
         if self._interrupted:
-            snapshot = (await source.threads.read(self._thread_id)).snapshot
+            snapshot = (await source.states.read(self._thread_id)).snapshot
             self.interrupts = open_interrupts(snapshot.tasks)
             # The stream's last values lack what tasks beside the waiting one have written; the checkpoint shows it.
             self._values = snapshot.values
-        events = tap.nodes.close("interrupted" if self.interrupts else "ok")
+        events = handler.nodes.close("interrupted" if self.interrupts else "ok")
         if self._values is None:
             return events
         events.extend(self._snapshot(source.visible(self._values)))
         after = stored(self._values)
         if self.interrupts:
             self.last_message_id = next((one["id"] for one in reversed(history(after, user_parts))), None)
-        if self._differs(before, after, tap.shown.messages()):
+        if self._differs(before, after, handler.shown.messages()):
             events.append({"type": EventType.MESSAGES_SNAPSHOT.value, "messages": history(after, user_parts)})
         return events
 

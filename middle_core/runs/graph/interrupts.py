@@ -26,22 +26,22 @@ def open_interrupts(tasks: Iterable[Any]) -> list[dict[str, Any]]:
     return [_interrupt(one) for task in tasks for one in task.interrupts]
 
 
-def _interrupt(asked: Any) -> dict[str, Any]:
-    raw = asked.value
+def _interrupt(raised: Any) -> dict[str, Any]:
+    raw = raised.value
     fields: Mapping[str, Any] = raw if isinstance(raw, Mapping) else {"message": raw}
     try:
-        told = jsonable(raw, budget=MAX_QUESTION)
+        value = jsonable(raw, budget=MAX_QUESTION)
     except TooBig as error:
         raise MiddleCoreError("The agent's question is too large to be shown.") from error
     interrupt: dict[str, Any] = {
-        "id": asked.id,
+        "id": raised.id,
         "reason": _text(fields, "reason") or "langgraph:interrupt",
-        "metadata": {"langgraph": {"raw": told}},
+        "metadata": {"langgraph": {"raw": value}},
     }
     for key, names in _TEXTS.items():
         if (text := _text(fields, *names)) is not None:
             interrupt[key] = text
-    if isinstance(told, dict) and isinstance(schema := told.get("responseSchema", told.get("response_schema")), dict):
+    if isinstance(value, dict) and isinstance(schema := value.get("responseSchema", value.get("response_schema")), dict):
         interrupt["responseSchema"] = schema
     return interrupt
 

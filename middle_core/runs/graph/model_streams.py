@@ -75,7 +75,7 @@ class _Stream:
     """The call at the provider's index: the newest, where it gives one index to several."""
 
 
-class Chunks:
+class ModelStreams:
     """The model runs of one run of a graph. Not thread-safe: the owner locks.
 
     predicted: tool call id to the state keys whose value the client is predicting from its arguments.
@@ -84,7 +84,7 @@ class Chunks:
     def __init__(self, ids: Ids) -> None:
         self._ids = ids
         self._streams: dict[Hashable, _Stream] = {}
-        self._refused: dict[str, dict[str, str]] = {}
+        self._broken_calls: dict[str, dict[str, str]] = {}
         self.predicted: dict[str, list[str]] = {}
 
     def start(self, run_id: Hashable, show: Show) -> None:
@@ -106,14 +106,14 @@ class Chunks:
                 return []
             event: Event = {"type": _TEXT, "messageId": stream.message_id, "delta": content}
             return [event] if stream.text_open else [*self._open_text(stream), event]
-        events = list(self._say(stream, content, message.additional_kwargs))
+        events = list(self._message_events(stream, content, message.additional_kwargs))
         if calls:
             events.extend(self._call_chunks(stream, calls))
         if stream.calls and getattr(message, "chunk_position", None) == "last":
             message.tool_call_chunks.extend(_spoilers(stream.calls))
         return events
 
-    def speaks(self, run_id: Hashable) -> bool:
+    def shows_text(self, run_id: Hashable) -> bool:
         """Whether the text of this model run, which is not over, is shown."""
         stream = self._streams.get(run_id)
         return stream is not None and stream.show.text
@@ -126,19 +126,19 @@ class Chunks:
         self._pin(stream, message)
         broken = {one.call_id: one.text for one in stream.calls if not _is_object(one.text)}
         if broken:
-            self._refused[stream.message_id] = broken
-            self.refuse(message)
+            self._broken_calls[stream.message_id] = broken
+            self.drop_broken_calls(message)
         events: list[Event] = []
         if not stream.chunks:
-            events = [*self._say(stream, message.content, message.additional_kwargs), *self._whole_calls(stream, message)]
+            events = [*self._message_events(stream, message.content, message.additional_kwargs), *self._whole_calls(stream, message)]
         return [*events, *self._close(stream)]
 
-    def refuse(self, message: Any) -> None:
+    def drop_broken_calls(self, message: Any) -> None:
         """Take from a message, in place, the calls whose streamed arguments were no JSON object; see `_spoilers`.
 
         As invalid calls, with their arguments as streamed, they cannot run, and the model is told.
         """
-        broken = self._refused.get(message.id)
+        broken = self._broken_calls.get(message.id)
         if not broken:
             return
         kept = [one for one in message.tool_calls if one["id"] not in broken]
@@ -153,7 +153,7 @@ class Chunks:
             # A stored chunk is parsed again when it is read.
             message.tool_call_chunks = [one for one in message.tool_call_chunks if one["id"] not in broken]
 
-    def broken(self, run_id: Hashable) -> list[Event]:
+    def abort(self, run_id: Hashable) -> list[Event]:
         """The model run broke off. Returns the ends of what it left open, for whoever finds that the node went on without it.
 
         They are not due at once: an end claims that a message is whole, and a stopped run's is not.
@@ -161,10 +161,14 @@ class Chunks:
         stream = self._streams.pop(run_id, None)
         return [] if stream is None else list(self._close(stream))
 
-    def whole(self, message: Any) -> list[Event]:
+    def whole_message(self, message: Any) -> list[Event]:
         """An assistant message that came without any model run of ours: told as one. Its id is taken already."""
         stream = _Stream(None, Show(), message_id=message.id)
-        return [*self._say(stream, message.content, message.additional_kwargs), *self._whole_calls(stream, message), *self._close(stream)]
+        return [
+            *self._message_events(stream, message.content, message.additional_kwargs),
+            *self._whole_calls(stream, message),
+            *self._close(stream),
+        ]
 
     def _pin(self, stream: _Stream, message: Any) -> None:
         if not stream.message_id:
@@ -178,7 +182,7 @@ class Chunks:
         stream.text_open = True
         yield {"type": _TEXT_START, "messageId": stream.message_id, "role": "assistant"}
 
-    def _say(self, stream: _Stream, content: Any, extra: Mapping[str, Any] | None) -> Iterator[Event]:
+    def _message_events(self, stream: _Stream, content: Any, extra: Mapping[str, Any] | None) -> Iterator[Event]:
         if not stream.show.text:
             return
         for piece in pieces(content, extra):
@@ -188,9 +192,9 @@ class Chunks:
                     yield from self._open_text(stream)
                 yield {"type": _TEXT, "messageId": stream.message_id, "delta": piece.text}
             else:
-                yield from self._reason(stream, piece.kind == "encrypted", piece.text, piece.part)
+                yield from self._reasoning_events(stream, piece.kind == "encrypted", piece.text, piece.part)
 
-    def _reason(self, stream: _Stream, encrypted: bool, text: str, part: Any) -> Iterator[Event]:
+    def _reasoning_events(self, stream: _Stream, encrypted: bool, text: str, part: Any) -> Iterator[Event]:
         if not stream.reasoning_id:
             stream.reasoning_id = f"{stream.message_id}-reasoning-{stream.reasonings}"
             stream.reasoning_part = part
@@ -230,7 +234,7 @@ class Chunks:
                 part["id"] = None
             # LangChain joins the parts of a call by their index; without one it would make a call of each.
             part["index"] = call.index
-            yield from self._tell(stream, call, part.get("name") or "", part.get("args") or "")
+            yield from self._call_events(stream, call, part.get("name") or "", part.get("args") or "")
 
     def _find(self, stream: _Stream, part: Mapping[str, Any]) -> _Call | None:
         index, source_id, name = part.get("index"), part.get("id") or None, part.get("name") or None
@@ -258,7 +262,7 @@ class Chunks:
             stream.at[key] = call
         return call
 
-    def _tell(self, stream: _Stream, call: _Call, name: str, arguments: str) -> Iterator[Event]:
+    def _call_events(self, stream: _Stream, call: _Call, name: str, arguments: str) -> Iterator[Event]:
         call.waiting += arguments
         call.arguments.append(arguments)
         if not call.name:
@@ -288,7 +292,7 @@ class Chunks:
             stream.calls.append(call)
             arguments = one.get("args")
             text = arguments if isinstance(arguments, str) else json.dumps(arguments or {}, ensure_ascii=False, default=str)
-            yield from self._tell(stream, call, one.get("name") or "tool", text)
+            yield from self._call_events(stream, call, one.get("name") or "tool", text)
 
     def _close(self, stream: _Stream) -> Iterator[Event]:
         yield from self._end_reasoning(stream)

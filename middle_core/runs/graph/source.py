@@ -16,13 +16,13 @@ from middle_core.agui.fold import PartialMessage
 from middle_core.agui.jsonable import TooBig, jsonable
 from middle_core.errors import MiddleCoreError
 from middle_core.events import Event, ThreadId
-from middle_core.runs.graph.callbacks import told
+from middle_core.runs.graph.callbacks import result_event
 from middle_core.runs.graph.history import STOPPED, history
 from middle_core.runs.graph.interrupts import open_interrupts
 from middle_core.runs.graph.introspection import Graph, context_for, input_keys, output_keys, topology
 from middle_core.runs.graph.sdk import SdkAgent, to_langchain, user_parts
 from middle_core.runs.graph.thread_state import (
-    Threads,
+    ThreadStates,
     added_results,
     completed,
     open_calls,
@@ -48,7 +48,7 @@ class GraphSource:
         self.graph = graph
         self.rules = rules
         self.sdk = SdkAgent(name=name, graph=graph)
-        self.threads = Threads(graph)
+        self.states = ThreadStates(graph)
         self.input_keys = input_keys(graph)
         self.output_keys = output_keys(graph) - _INTERNAL
         self._topology = topology(graph)
@@ -60,17 +60,17 @@ class GraphSource:
 
     async def view(self, thread_id: ThreadId) -> ThreadView:
         """The thread as the client sees it."""
-        checkpoint = await self.threads.read(thread_id)
+        thread = await self.states.read(thread_id)
         return ThreadView(
-            messages=history(checkpoint.messages, user_parts),
-            pending_client_calls=open_calls(checkpoint.messages, but=self.rules.server_tools),
-            interrupts=open_interrupts(checkpoint.snapshot.tasks),
-            basis=checkpoint,
+            messages=history(thread.messages, user_parts),
+            pending_client_calls=open_calls(thread.messages, but=self.rules.server_tools),
+            interrupts=open_interrupts(thread.snapshot.tasks),
+            basis=thread,
         )
 
     async def state(self, thread_id: ThreadId) -> dict[str, Any]:
         """The client-visible state, without messages and internal keys."""
-        return self.visible((await self.threads.read(thread_id)).snapshot.values)
+        return self.visible((await self.states.read(thread_id)).snapshot.values)
 
     async def settle(
         self, thread_id: ThreadId, partials: Sequence[PartialMessage], *, note: str, outcomes: Mapping[str, str] = MappingProxyType({})
@@ -80,16 +80,16 @@ class GraphSource:
         note: how the run ended, for the texts of calls without a result ("stopped", "interrupted"). outcomes: what is known of
         calls by other means. Returns these results as events: a client that is not told them shows the calls as running.
         """
-        checkpoint = await self.threads.finalised(await self.threads.read(thread_id))
-        if not checkpoint.holds_messages:
+        thread = await self.states.finalised(await self.states.read(thread_id))
+        if not thread.holds_messages:
             return []
-        known = {one.id for one in checkpoint.messages}
+        known = {one.id for one in thread.messages}
         lacking = [one for partial in partials if partial.message_id not in known for one in _from_partial(partial, note)]
         shown = {call.call_id: call.result for one in partials for call in one.calls if call.result is not None}
         words = "the user stopped it" if note == STOPPED else "the run was interrupted"
-        valid = completed([*checkpoint.messages, *lacking], {**outcomes, **shown}, why=f"This call was not completed: {words}.")
-        await self.threads.write(checkpoint, valid)
-        return [told(one) for one in added_results(checkpoint.messages, valid) if one.tool_call_id not in shown]
+        valid = completed([*thread.messages, *lacking], {**outcomes, **shown}, why=f"This call was not completed: {words}.")
+        await self.states.write(thread, valid)
+        return [result_event(one) for one in added_results(thread.messages, valid) if one.tool_call_id not in shown]
 
     def visible(self, values: Any) -> dict[str, Any]:
         """The keys of a state that a client may see, as JSON."""

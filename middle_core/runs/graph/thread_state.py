@@ -27,7 +27,7 @@ _COPY: Final = "__copy__"
 
 
 @dataclass(frozen=True, slots=True)
-class Checkpoint:
+class ThreadState:
     """The newest checkpoint of a thread. holds_messages: False where a graph keeps something else, or nothing, under `messages`."""
 
     thread_id: ThreadId
@@ -36,13 +36,13 @@ class Checkpoint:
     holds_messages: bool
 
 
-class Threads:
+class ThreadStates:
     """The checkpoints of one graph."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
 
-    async def read(self, thread_id: ThreadId) -> Checkpoint:
+    async def read(self, thread_id: ThreadId) -> ThreadState:
         """The thread as it stands; an unknown one is empty."""
         config = configured(thread_id)
         try:
@@ -55,7 +55,7 @@ class Threads:
             snapshot = await self._graph.aget_state(config if saved is None else saved.config)
         found = snapshot.values.get("messages", []) if isinstance(snapshot.values, Mapping) else None
         ours = "messages" in self._graph.channels and isinstance(found, list) and all(isinstance(one, BaseMessage) for one in found)
-        return Checkpoint(thread_id, snapshot, stored(snapshot.values), ours)
+        return ThreadState(thread_id, snapshot, stored(snapshot.values), ours)
 
     async def forget_past(self, thread_id: ThreadId) -> None:
         """Drop the checkpoints before the newest: each holds the whole thread, so that all of them grow with its square.
@@ -68,7 +68,7 @@ class Threads:
         ):
             await saver.aprune([thread_id])
 
-    async def finalised(self, checkpoint: Checkpoint) -> Checkpoint:
+    async def finalised(self, thread: ThreadState) -> ThreadState:
         """Nothing pending any more; what tasks had finished beside an unfinished one is kept.
 
         A new input alone would throw their results away (EvoScientist/EvoScientist#489).
@@ -76,24 +76,24 @@ class Threads:
         # Not `next`: that leaves out tasks that have written and not been applied, and `values` shows their writes all the same.
         # What is applied may route onwards, to tasks that are pending then, without any writes: so a second time, never a third.
         for _ in range(2):
-            if not checkpoint.snapshot.tasks:
+            if not thread.snapshot.tasks:
                 break
-            config = configured(checkpoint.thread_id)
+            config = configured(thread.thread_id)
             try:
                 await self._graph.aupdate_state(config, None, as_node=END)
             except InvalidUpdateError:  # see `read`; a copy of the checkpoint leaves behind what is pending on it
                 await self._graph.aupdate_state(config, None, as_node=_COPY)
                 await self._graph.aupdate_state(config, None, as_node=END)
-            checkpoint = await self.read(checkpoint.thread_id)
-        return checkpoint
+            thread = await self.read(thread.thread_id)
+        return thread
 
-    async def write(self, checkpoint: Checkpoint, messages: Sequence[BaseMessage]) -> bool:
+    async def write(self, thread: ThreadState, messages: Sequence[BaseMessage]) -> bool:
         """Make these the thread's messages. False where they are already.
 
         Written as START, then ended. Right for any graph: an update in a node's name would run that node's own routing,
         and leave what it routes to pending. Appends where that is all; else the list is replaced as a whole.
         """
-        before = checkpoint.messages
+        before = thread.messages
         kept = len(before) <= len(messages) and all(one is other for one, other in zip(before, messages, strict=False))
         if kept and len(before) == len(messages):
             return False
@@ -101,7 +101,7 @@ class Threads:
         if joins_messages(self._graph):
             value = value[len(before) :] if kept else Overwrite(value)
         await self._graph.abulk_update_state(
-            configured(checkpoint.thread_id), [[StateUpdate({"messages": value}, START)], [StateUpdate(None, END)]]
+            configured(thread.thread_id), [[StateUpdate({"messages": value}, START)], [StateUpdate(None, END)]]
         )
         return True
 

@@ -1,6 +1,6 @@
 """One run's dealings with the open questions of its thread: it takes the answers, asks the new ones, and closes what is over.
 
-Between `runs.intake.turn` (what a client said) and `runs.graph.source` (what the graph is given) it decides by the rows alone: a resume
+Between `runs.intake.turn` (what a client sends) and `runs.graph.source` (what the graph is given) it decides by the rows alone: a resume
 entry or a tool message counts only for a row that is pending, and only from a principal that may. Knows no graph and no HTTP.
 """
 
@@ -34,10 +34,10 @@ BEGUN: Final = {S.EXECUTING: S.INDETERMINATE}
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class TakenAnswers:
     """What became of a request's answers. turn: what the graph is given. events: what the client is told of it first.
 
-    over: there is nothing for the graph to do; `late` are the rows that the request meant and that were decided before, or
+    over: there is nothing for the graph to do; `late` are the rows that the request answers and that were decided before, or
     whose time and whose graph were over.
     """
 
@@ -48,7 +48,7 @@ class Taken:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class OpenQuestions:
     """What a run leaves open. events: the cards of this run. interrupts: for its outcome. waits: whether anything is open."""
 
     events: Sequence[Event]
@@ -57,7 +57,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _ClientAnswer:
     """An answer, by either way."""
 
     interrupt_id: str
@@ -66,7 +66,7 @@ class _Said:
     channel: str
 
 
-class Desk:
+class Answering:
     """Of one run. ttl_s: of approvals that name no time of their own. cards, legacy: how the page is asked."""
 
     def __init__(self, log: InterruptLog, claim: Claim, *, cards: bool, ttl_s: float, legacy: bool = False) -> None:
@@ -86,34 +86,34 @@ class Desk:
 
     # The beginning -----------------------------------------------------------------------------------
 
-    async def take(self, body: RunAgentInput, turn: Turn, view: ThreadView, principal: Principal) -> Taken:
+    async def take_answers(self, body: RunAgentInput, turn: Turn, view: ThreadView, principal: Principal) -> TakenAnswers:
         """Take the answers of a request. Raises InterruptUnknown where it answers what was never asked in this thread."""
         self._answers = {one.tool_call_id: one.id for one in body.messages if one.role == "tool"}
-        said = _answers(body, turn)
-        if not said and not view.interrupts:
-            return Taken(turn)
+        given = _answers(body, turn)
+        if not given and not view.interrupts:
+            return TakenAnswers(turn)
         rows = {one.interrupt_id: one for one in await self.rows()}
-        if self._legacy and not said:
-            said = _legacy_answer(body, rows.values())
-        said = [one for one in said if one.channel == "interrupt" or one.interrupt_id in rows]
-        said += _early(body, rows, but={one.interrupt_id for one in said})
-        if any(one.interrupt_id not in rows for one in said):
+        if self._legacy and not given:
+            given = _legacy_answer(body, rows.values())
+        given = [one for one in given if one.channel == "interrupt" or one.interrupt_id in rows]
+        given += _early(body, rows, but={one.interrupt_id for one in given})
+        if any(one.interrupt_id not in rows for one in given):
             raise InterruptUnknown
-        if any(rows[one.interrupt_id].pending for one in said):
+        if any(rows[one.interrupt_id].pending for one in given):
             # The page's history: an answer by the card tool that was taken before is sent again with the next one.
-            said = [one for one in said if one.channel == "interrupt" or rows[one.interrupt_id].pending]
+            given = [one for one in given if one.channel == "interrupt" or rows[one.interrupt_id].pending]
         speaks = bool(turn.messages)
         events: list[Event] = []
         late: list[Interrupt] = []
         declined: list[str] = []
         resume: list[Resume] = []
         open_ids = {str(one["id"]) for one in view.interrupts}
-        for one in said:
-            answer = _answer(rows[one.interrupt_id], one, principal, speaks=speaks)
+        for one in given:
+            answer = _row_answer(rows[one.interrupt_id], one, principal, speaks=speaks)
             answered = await self._log.answer(self._claim, answer)
             row = rows[one.interrupt_id] = answered.interrupt
             declined.append(_declined(answer, answered))
-            events += self._tell(row, anew=one.channel != "client_tool")
+            events += self._closed_events(row, anew=one.channel != "client_tool")
             if not answered.taken and (row.status is not S.EXPIRED or row.interrupt_id not in open_ids):
                 late.append(row)
             elif row.interrupt_id in open_ids and row.status is not S.WITHDRAWN and not (speaks and row.status is S.EXPIRED):
@@ -123,29 +123,29 @@ class Desk:
         if speaks:
             for row in await self._passed_over(rows.values()):
                 rows[row.interrupt_id] = row
-                events += self._tell(row)
+                events += self._closed_events(row)
             turn = replace(turn, results=(*turn.results, *approval_card.left_results(rows.values(), open_ids)))
-        meant = {one.interrupt_id for one in resume}
+        resumed = {one.interrupt_id for one in resume}
         for row in to_go_on(rows.values(), open_ids):
             self._touched.setdefault(row.interrupt_id, row.status)
-            if row.interrupt_id not in meant:
+            if row.interrupt_id not in resumed:
                 resume.append(Resume(row.interrupt_id))
         over = not (resume or speaks or turn.results or turn.restart_at)
-        return Taken(replace(turn, resume=tuple(resume)), events, late, over)
+        return TakenAnswers(replace(turn, resume=tuple(resume)), events, late, over)
 
     # Meanwhile ---------------------------------------------------------------------------------------
 
-    async def woven(self, event: Event) -> Event:
+    async def with_cards(self, event: Event) -> Event:
         """A MESSAGES_SNAPSHOT of the graph's messages with the thread's cards in it; any other event as it is."""
         if event.get("type") != EventType.MESSAGES_SNAPSHOT or not (rows := await self.rows()):
             return event
-        return {**event, "messages": approval_card.weave(event["messages"], rows, cards=self._cards, answers=self._answers)}
+        return {**event, "messages": approval_card.with_cards(event["messages"], rows, cards=self._cards, answers=self._answers)}
 
-    async def notice(self, taken: Taken, view: ThreadView) -> list[Event]:
+    async def late_notice(self, taken: TakenAnswers, view: ThreadView) -> list[Event]:
         """What a client is told whose answers came too late: the thread as it is, and in words what became of its questions."""
         if not taken.late:
             return []
-        messages = approval_card.weave(view.messages, await self.rows(), cards=self._cards, answers=self._answers)
+        messages = approval_card.with_cards(view.messages, await self.rows(), cards=self._cards, answers=self._answers)
         message = {"messageId": f"notice-{self._claim.run_id}"}
         words = " ".join(dict.fromkeys(str(approval_card.verdict(row)["message"]) for row in taken.late))
         return [
@@ -158,7 +158,7 @@ class Desk:
 
     # The end -----------------------------------------------------------------------------------------
 
-    async def ask(self, asked: Sequence[Mapping[str, Any]], *, after: str | None = None) -> Asked:
+    async def open_questions(self, asked: Sequence[Mapping[str, Any]], *, after: str | None = None) -> OpenQuestions:
         """Write down what the graph asks, at its end. Questions that waited before stay as they are.
 
         after: the id of the thread's last message.
@@ -170,7 +170,7 @@ class Desk:
         if self._touched or known:
             for row in await self.rows():
                 if not row.pending and self._touched.get(row.interrupt_id, row.status) is not row.status:
-                    events += self._tell(row, anew=False)
+                    events += self._closed_events(row, anew=False)
         by_card = [one for one in open_ if self._cards and one.kind == "approval"]
         for row in by_card:
             if row.interrupt_id not in known:
@@ -180,18 +180,18 @@ class Desk:
         if untold:  # for clients of other doors: the end of this run says nothing of them
             events.append(custom(Custom.WAITING, interrupts=[approval_card.interrupt(one) for one in untold]))
         if self._legacy:
-            return Asked([*events, *map(approval_card.legacy, interrupts)], (), bool(open_))
-        return Asked(events, interrupts, bool(open_))
+            return OpenQuestions([*events, *map(approval_card.legacy, interrupts)], (), bool(open_))
+        return OpenQuestions(events, interrupts, bool(open_))
 
-    async def cut_off(self) -> list[Event]:
+    async def close_begun(self) -> list[Event]:
         """The run was lost: what had begun has no known outcome. What is asked, and approved and not begun, stays."""
         closed = await self._log.close(self._claim, BEGUN, outcome=CUT_OFF)
-        return [event for row in closed for event in self._tell(row)]
+        return [event for row in closed for event in self._closed_events(row)]
 
-    async def give_up(self) -> list[Event]:
+    async def close_all(self) -> list[Event]:
         """The thread was settled: nothing of it can be answered any more, and what had begun has no known outcome."""
         closed = [*await self._expired(await self.rows()), *await self._log.close(self._claim, OVER, outcome=STOPPED)]
-        return [event for row in closed for event in self._tell(row)] + await self.cut_off()
+        return [event for row in closed for event in self._closed_events(row)] + await self.close_begun()
 
     async def outcomes(self) -> dict[str, str]:
         """What is known of calls that approvals are about, by the calls' ids: for those that the thread has no result of."""
@@ -209,12 +209,12 @@ class Desk:
         await self._log.expire()
         return [row for row in await self.rows() if row.interrupt_id in late and row.status is S.EXPIRED]
 
-    def _tell(self, row: Interrupt, *, anew: bool = True) -> list[Event]:
+    def _closed_events(self, row: Interrupt, *, anew: bool = True) -> list[Event]:
         """That the row is decided. anew: also close its card in the page, which has no answer of its own there."""
         self._touched[row.interrupt_id] = row.status
         events = [approval_card.resolved(row)]
         if row.kind != "approval":
-            events.append(graph_question.told(row))
+            events.append(graph_question.activity_event(row))
         elif anew and self._cards:
             events.append(approval_card.card_result(row))
         return events
@@ -273,12 +273,12 @@ def answered_ids(body: RunAgentInput) -> list[str]:
     return [one.interrupt_id for one in body.resume or ()] + [one.tool_call_id for one in _tail(body)]
 
 
-def _answer(row: Interrupt, said: _Said, principal: Principal, *, speaks: bool) -> Answer:
+def _row_answer(row: Interrupt, given: _ClientAnswer, principal: Principal, *, speaks: bool) -> Answer:
     """The answer as the row takes it. A new message takes back what is not answered; a yes of one who may not is a no."""
-    decision, digest = approval_card.decide(row, said.payload, cancelled=said.cancelled)
+    decision, digest = approval_card.decide(row, given.payload, cancelled=given.cancelled)
     outcome: Mapping[str, Any] | None = None
     refused = ""
-    if said.cancelled and speaks:
+    if given.cancelled and speaks:
         decision, outcome = S.WITHDRAWN, TAKEN_BACK
     elif decision in {S.APPROVED, S.EDITED} and row.roles and all(clearly_lacks(principal, role) for role in row.roles):
         refused = f"permission denied: {' or '.join(row.roles)} role required"
@@ -286,9 +286,9 @@ def _answer(row: Interrupt, said: _Said, principal: Principal, *, speaks: bool) 
     return Answer(
         interrupt_id=row.interrupt_id,
         decision=decision,
-        channel=said.channel,
+        channel=given.channel,
         by=principal.owner,
-        payload=said.payload,
+        payload=given.payload,
         digest=digest,
         refused=refused,
         outcome=outcome,
@@ -309,15 +309,15 @@ def _refusal(declined: Sequence[str], *, speaks: bool) -> list[Event]:
     return [refused("server", " ".join(dict.fromkeys(declined)))]
 
 
-def _answers(body: RunAgentInput, turn: Turn) -> list[_Said]:
-    said = {one.interrupt_id: _Said(one.interrupt_id, one.payload, one.cancelled, "interrupt") for one in turn.resume}
+def _answers(body: RunAgentInput, turn: Turn) -> list[_ClientAnswer]:
+    given = {one.interrupt_id: _ClientAnswer(one.interrupt_id, one.payload, one.cancelled, "interrupt") for one in turn.resume}
     for one in _tail(body):
         content = one.content if isinstance(one.content, str) else ""
-        said.setdefault(one.tool_call_id, _Said(one.tool_call_id, approval_card.payload_of(content), False, "client_tool"))
-    return list(said.values())
+        given.setdefault(one.tool_call_id, _ClientAnswer(one.tool_call_id, approval_card.payload_of(content), False, "client_tool"))
+    return list(given.values())
 
 
-def _legacy_answer(body: RunAgentInput, rows: Iterable[Interrupt]) -> list[_Said]:
+def _legacy_answer(body: RunAgentInput, rows: Iterable[Interrupt]) -> list[_ClientAnswer]:
     """What `useLangGraphInterrupt` sends: `forwardedProps.command.resume`, which names no question. So there must be one.
 
     Raises InvalidRequest where several wait.
@@ -329,17 +329,17 @@ def _legacy_answer(body: RunAgentInput, rows: Iterable[Interrupt]) -> list[_Said
     if len(waiting) > 1:
         raise InvalidRequest("forwardedProps.command.resume: several questions wait, and it names none. Answer with resume[] by id.")
     payload = approval_card.payload_of(command["resume"]) if isinstance(command["resume"], str) else command["resume"]
-    return [_Said(row.interrupt_id, payload if row.kind == "approval" else command["resume"], False, "legacy") for row in waiting]
+    return [_ClientAnswer(row.interrupt_id, payload if row.kind == "approval" else command["resume"], False, "legacy") for row in waiting]
 
 
-def _early(body: RunAgentInput, rows: Mapping[str, Interrupt], *, but: Iterable[str]) -> list[_Said]:
+def _early(body: RunAgentInput, rows: Mapping[str, Interrupt], *, but: Iterable[str]) -> list[_ClientAnswer]:
     """Answers by the card tool that a later message of the same request follows, to questions that still wait."""
     known = set(but)
-    found: dict[str, _Said] = {}
+    found: dict[str, _ClientAnswer] = {}
     for one in body.messages:
         if one.role == "tool" and one.tool_call_id not in known and one.tool_call_id in rows and rows[one.tool_call_id].pending:
             content = one.content if isinstance(one.content, str) else ""
-            found.setdefault(one.tool_call_id, _Said(one.tool_call_id, approval_card.payload_of(content), False, "client_tool"))
+            found.setdefault(one.tool_call_id, _ClientAnswer(one.tool_call_id, approval_card.payload_of(content), False, "client_tool"))
     return list(found.values())
 
 

@@ -1,7 +1,7 @@
 """An open question on the wire: as an AG-UI interrupt, as a call of the browser's card tool, and as history.
 
 One row, two forms; the request's tools say which. A call of the card tool is written by the server, not by the model, and
-stands in no checkpoint: it is woven into what a client sees. Pure. `docs/hitl.md` is the contract.
+stands in no checkpoint: it is put into what a client sees. Pure. `docs/hitl.md` is the contract.
 """
 
 from __future__ import annotations
@@ -175,8 +175,8 @@ def decide(row: Interrupt, payload: Any, *, cancelled: bool) -> tuple[InterruptS
     """What an answer means, and the digest of the arguments that it approves. Anything but a clear yes is a no."""
     if row.kind != "approval":
         return (S.REJECTED if cancelled else S.ANSWERED), ""
-    said = payload.get("approved") if isinstance(payload, Mapping) else payload
-    if cancelled or said is not True:
+    approved = payload.get("approved") if isinstance(payload, Mapping) else payload
+    if cancelled or approved is not True:
         return S.REJECTED, ""
     edits = edits_of(payload)
     given = row.payload[MARK]["card"]["fromModel"]
@@ -191,7 +191,7 @@ def payload_of(content: str) -> Any:
         return content
 
 
-def weave(
+def with_cards(
     messages: Sequence[Event], rows: Iterable[Interrupt], *, cards: bool, answers: Mapping[str, str] = MappingProxyType({})
 ) -> list[Event]:
     """A thread's messages with its cards: each before the result of the call that it is about, or after the call's message.
@@ -202,14 +202,14 @@ def weave(
     client puts a message that it does not know at the end. Rows whose call is not in the messages are left out.
     """
     rows = list(rows)
-    woven = [dict(one) for one in messages]
+    shown = [dict(one) for one in messages]
     for asked in rows:
         # Past its time it is closed, whether or not the clock has been there.
         row = replace(asked, status=S.EXPIRED) if asked.pending and asked.late else asked
-        if row.kind != "approval" or (at := _place(woven, row.tool_call_id)) is None:
+        if row.kind != "approval" or (at := _place(shown, row.tool_call_id)) is None:
             continue
         if not row.pending:
-            at_result = next((i for i, one in enumerate(woven) if one.get("toolCallId") == row.tool_call_id), None)
+            at_result = next((i for i, one in enumerate(shown) if one.get("toolCallId") == row.tool_call_id), None)
             if at_result is None and row.status not in {S.EXECUTING, S.APPROVED, S.EDITED}:
                 result = {
                     "id": f"{row.call_key}-result",
@@ -217,13 +217,13 @@ def weave(
                     "toolCallId": row.tool_call_id,
                     "content": verdict(row)["message"],
                 }
-                woven.insert(at, result)
+                shown.insert(at, result)
                 at_result = at
             if at_result is not None:
-                woven[at_result]["metadata"] = {**(woven[at_result].get("metadata") or {}), MARK: {**card(row), **verdict(row)}}
+                shown[at_result]["metadata"] = {**(shown[at_result].get("metadata") or {}), MARK: {**card(row), **verdict(row)}}
         if cards:
-            woven[at:at] = _as_messages(row, answers.get(row.interrupt_id) or answer_id(row))
-    return graph_question.weave(woven, rows)
+            shown[at:at] = _as_messages(row, answers.get(row.interrupt_id) or answer_id(row))
+    return graph_question.with_questions(shown, rows)
 
 
 def _as_messages(row: Interrupt, own_id: str) -> list[Event]:

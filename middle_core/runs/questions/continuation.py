@@ -15,7 +15,7 @@ from middle_core.events import RunId, ThreadId
 LOOK_S: Final = 0.5
 
 
-class Successors:
+class Continuations:
     """Of one replica. Belongs to one event loop. leaving: whether who waits should look around now, because the process ends."""
 
     def __init__(self, log: EventLog, *, leaving: Callable[[], bool]) -> None:
@@ -23,12 +23,12 @@ class Successors:
         self._leaving = leaving
         self._waiting: dict[ThreadId, set[asyncio.Event]] = {}
 
-    def begun(self, thread_id: ThreadId) -> None:
+    def run_began(self, thread_id: ThreadId) -> None:
         """A run of this thread has begun."""
         for waiting in self._waiting.get(thread_id, ()):
             waiting.set()
 
-    async def of(self, run: Run) -> RunId | None:
+    async def find(self, run: Run) -> RunId | None:
         """The first later run that decided something of what the run left open; None while there is none.
 
         A run that could not answer (an unknown id) leaves all as it is, and is not meant. A message takes back what is asked without
@@ -53,7 +53,7 @@ class Successors:
         try:
             while await self._log.get_run(run.run_id) is not None:
                 hint.clear()
-                if (found := await self.of(run)) is not None:
+                if (found := await self.find(run)) is not None:
                     yield found
                     return
                 if self._leaving() or loop.time() >= due:

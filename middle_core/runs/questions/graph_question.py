@@ -29,7 +29,7 @@ def interrupt(row: Interrupt) -> dict[str, Any]:
     return {"id": row.interrupt_id, **{key: value for key, value in row.payload.items() if key != MARK}}
 
 
-def told(row: Interrupt) -> Event:
+def activity_event(row: Interrupt) -> Event:
     """That it is over, in a run's stream."""
     return {
         "type": EventType.ACTIVITY_SNAPSHOT.value,
@@ -39,24 +39,24 @@ def told(row: Interrupt) -> Event:
     }
 
 
-def weave(messages: Sequence[Event], rows: Iterable[Interrupt]) -> list[Event]:
+def with_questions(messages: Sequence[Event], rows: Iterable[Interrupt]) -> list[Event]:
     """The messages with the questions that are over, each behind what was the last message when it was asked.
 
     One whose place is gone, because the conversation was edited before it, is left out.
     """
-    woven = list(messages)
+    shown = list(messages)
     ends: dict[str | None, int] = {}
     for row in rows:
         if row.kind == "approval" or row.pending or MARK not in row.payload:
             continue
         after = row.payload[MARK]["after"]
-        at = 0 if after is None else next((place for place, one in enumerate(woven, 1) if one["id"] == after), None)
+        at = 0 if after is None else next((place for place, one in enumerate(shown, 1) if one["id"] == after), None)
         if at is None:
             continue
         at += ends.get(after, 0)  # behind the questions that were asked there before
         ends[after] = ends.get(after, 0) + 1
-        woven.insert(at, {"id": _id(row), "role": "activity", "activityType": QUESTION_ACTIVITY, "content": _content(row)})
-    return woven
+        shown.insert(at, {"id": _id(row), "role": "activity", "activityType": QUESTION_ACTIVITY, "content": _content(row)})
+    return shown
 
 
 def _id(row: Interrupt) -> str:

@@ -28,7 +28,7 @@ from middle_core.agents.calls import MAX_CALLS, ONCE_TOO_OFTEN
 from middle_core.agents.dispatch import add_tools, route_tools, tools_node
 from middle_core.agents.frontend import FrontendState
 from middle_core.agents.guard import UNKNOWN_OUTCOME, FailRun, repeatable
-from middle_core.agents.threads import stop_requested
+from middle_core.agents.sync_tools import stop_requested
 from middle_core.errors import BackendUnavailable, Superseded
 from middle_core.node_api.tool_ledger import LEDGER, LedgerLine
 from middle_core.runs.engine import LogLedger

@@ -17,7 +17,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, message_chunk_to_
 from middle_core.events import Event
 from middle_core.runs.graph.history import Shown, history, same
 from middle_core.runs.graph.ids import Ids
-from middle_core.runs.graph.model_streams import Chunks, Show
+from middle_core.runs.graph.model_streams import ModelStreams, Show
 from tests.fakes.play import complaints
 
 
@@ -64,15 +64,15 @@ def scripts(draw: st.DrawFn) -> Script:
 
 
 def played(script: Script, show: Show | None = None) -> tuple[list[Event], AIMessage]:
-    chunks, events = Chunks(Ids(["taken"], ["c9"])), []
-    chunks.start("run", show or Show())
+    streams, events = ModelStreams(Ids(["taken"], ["c9"])), []
+    streams.start("run", show or Show())
     whole: Any = None
     for one in script.chunks:
-        events.extend(chunks.chunk("run", one))
+        events.extend(streams.chunk("run", one))
         whole = one if whole is None else whole + one
     message = message_chunk_to_message(whole)
     assert isinstance(message, AIMessage)
-    events.extend(chunks.end("run", message))
+    events.extend(streams.end("run", message))
     return events, message
 
 
@@ -108,21 +108,21 @@ def test_nothing_that_is_hidden_is_shown_and_the_rest_is_legal(script: Script, s
 
 
 def test_runs_that_nobody_announced_are_nothing() -> None:
-    chunks = Chunks(Ids())
-    assert chunks.chunk("x", AIMessageChunk(content="hi")) == []
-    assert chunks.end("x", AIMessage("hi")) == []
-    assert chunks.broken("x") == []
+    streams = ModelStreams(Ids())
+    assert streams.chunk("x", AIMessageChunk(content="hi")) == []
+    assert streams.end("x", AIMessage("hi")) == []
+    assert streams.abort("x") == []
 
 
 def test_two_runs_at_once_stay_apart() -> None:
-    chunks = Chunks(Ids())
+    streams = ModelStreams(Ids())
     events: list[Event] = []
     for run in "ab":
-        chunks.start(run, Show())
+        streams.start(run, Show())
     for run in "abab":
-        events.extend(chunks.chunk(run, AIMessageChunk(content=run)))
+        events.extend(streams.chunk(run, AIMessageChunk(content=run)))
     for run in "ab":
-        events.extend(chunks.end(run, AIMessage(run * 2)))
+        events.extend(streams.end(run, AIMessage(run * 2)))
     assert complaints(events) == []
     shown = Shown()
     for one in events:

@@ -11,7 +11,7 @@ from langgraph.graph import END, START, StateGraph
 
 from middle_core.errors import InvalidRequest
 from middle_core.events import ThreadId
-from middle_core.runs.graph.thread_state import Threads, completed, fitted, open_calls, starts_with
+from middle_core.runs.graph.thread_state import ThreadStates, completed, fitted, open_calls, starts_with
 from tests.fakes import graphs
 from tests.fakes.models import complaints
 
@@ -31,7 +31,7 @@ class Replaced(TypedDict):
 @pytest.mark.parametrize("state", [graphs.ChatState, Added, Replaced])
 async def test_messages_are_appended_replaced_and_left_alone(state: Any) -> None:
     graph = graphs.one_node(lambda state: {}, state=state)
-    threads = Threads(graph)
+    threads = ThreadStates(graph)
     assert await threads.write(await threads.read(THREAD), [HI, ANSWER])
     before = await threads.read(THREAD)
     assert not await threads.write(before, before.messages)
@@ -59,16 +59,16 @@ async def test_writing_runs_no_node_and_no_nodes_routing() -> None:
     builder.add_node("node", node)
     builder.add_edge(START, "node")
     builder.add_conditional_edges("node", route, [END])
-    threads = Threads(graphs.build(builder))
+    threads = ThreadStates(graphs.build(builder))
     await threads.write(await threads.read(THREAD), [HI])
     assert ran == []
     assert (await threads.read(THREAD)).snapshot.tasks == ()
 
 
 async def test_an_unknown_thread_is_empty() -> None:
-    one = await Threads(graphs.one_node(lambda state: {})).read(THREAD)
+    one = await ThreadStates(graphs.one_node(lambda state: {})).read(THREAD)
     assert (one.messages, one.holds_messages, one.snapshot.tasks) == ([], True, ())
-    assert not (await Threads(graphs.no_messages()).read(THREAD)).holds_messages
+    assert not (await ThreadStates(graphs.no_messages()).read(THREAD)).holds_messages
 
 
 def test_new_words_need_no_writing() -> None:

@@ -1,4 +1,4 @@
-"""An open question in its forms: decided by a clear yes only, drawn from the row, woven into what a client sees."""
+"""An open question in its forms: decided by a clear yes only, drawn from the row, shown into what a client sees."""
 
 from __future__ import annotations
 
@@ -109,38 +109,38 @@ DONE = {"id": "c1-result", "role": "tool", "toolCallId": "c1", "content": "acted
 
 
 def test_a_pending_card_stands_behind_its_call_and_waits() -> None:
-    assert approval_card.weave(thread(), [row()], cards=False) == thread()
-    woven = approval_card.weave(thread(), [row()], cards=True)
-    assert [one["id"] for one in woven] == ["m0", "m1", "m2", "i1"]
-    assert json.loads(woven[-1]["toolCalls"][0]["function"]["arguments"])["title"] == "Do it?"
+    assert approval_card.with_cards(thread(), [row()], cards=False) == thread()
+    shown = approval_card.with_cards(thread(), [row()], cards=True)
+    assert [one["id"] for one in shown] == ["m0", "m1", "m2", "i1"]
+    assert json.loads(shown[-1]["toolCalls"][0]["function"]["arguments"])["title"] == "Do it?"
 
 
 def test_a_decided_card_is_read_only_with_its_outcome() -> None:
     done = row(status=S.EXECUTED, outcome={"ok": True, "text": "acted"}, answered_at=5)
-    woven = approval_card.weave(thread(DONE, {"id": "m4", "role": "user", "content": "more"}), [done], cards=True)
-    assert [one["id"] for one in woven] == ["m0", "m1", "m2", "i1", "i1-answer", "c1-result", "m4"]
+    shown = approval_card.with_cards(thread(DONE, {"id": "m4", "role": "user", "content": "more"}), [done], cards=True)
+    assert [one["id"] for one in shown] == ["m0", "m1", "m2", "i1", "i1-answer", "c1-result", "m4"]
     told = {"approved": True, "status": "executed", "answeredAt": 5, "ok": True, "message": "acted"}
-    assert json.loads(woven[4]["content"]) == told
-    assert woven[5]["metadata"][MARK].items() >= {**told, "title": "Do it?"}.items()
+    assert json.loads(shown[4]["content"]) == told
+    assert shown[5]["metadata"][MARK].items() >= {**told, "title": "Do it?"}.items()
     assert "metadata" not in DONE, "what was given is not changed"
 
 
 @pytest.mark.parametrize("changes", [{"status": S.EXPIRED}, {"late": True}])
 def test_past_its_time_a_card_is_closed_and_its_call_answered(changes: dict[str, Any]) -> None:
-    woven = approval_card.weave(thread(), [row(**changes)], cards=False)
-    assert woven[-1]["id"] == "c1-result"
-    assert woven[-1]["content"] == "The time for this is over. Nothing was done."
-    assert woven[-1]["metadata"][MARK]["status"] == "expired"
+    shown = approval_card.with_cards(thread(), [row(**changes)], cards=False)
+    assert shown[-1]["id"] == "c1-result"
+    assert shown[-1]["content"] == "The time for this is over. Nothing was done."
+    assert shown[-1]["metadata"][MARK]["status"] == "expired"
 
 
 @pytest.mark.parametrize("status", [S.APPROVED, S.EDITED, S.EXECUTING])
 def test_what_is_under_way_has_no_result_yet(status: InterruptStatus) -> None:
-    assert approval_card.weave(thread(), [row(status=status)], cards=False) == thread()
+    assert approval_card.with_cards(thread(), [row(status=status)], cards=False) == thread()
 
 
 def test_cards_of_calls_that_are_gone_and_graphs_questions_are_left_out() -> None:
     others = [row(tool_call_id="gone"), row(kind="question", payload={"reason": "x"})]
-    assert approval_card.weave(thread(), others, cards=True) == thread()
+    assert approval_card.with_cards(thread(), others, cards=True) == thread()
 
 
 def test_every_state_has_words_for_people() -> None:
@@ -152,5 +152,5 @@ def test_every_state_has_words_for_people() -> None:
 
 def test_the_pages_own_answer_keeps_its_id() -> None:
     done = row(status=S.REJECTED)
-    woven = approval_card.weave(thread(DONE), [done], cards=True, answers={"i1": "own"})
-    assert [one["id"] for one in woven] == ["m0", "m1", "m2", "i1", "own", "c1-result"]
+    shown = approval_card.with_cards(thread(DONE), [done], cards=True, answers={"i1": "own"})
+    assert [one["id"] for one in shown] == ["m0", "m1", "m2", "i1", "own", "c1-result"]

@@ -13,7 +13,7 @@ from middle_core.eventlog.interrupts import InterruptStatus
 from middle_core.eventlog.port import Run, RunStatus, Started, Thread
 from middle_core.events import ClientThreadId, RunId
 from middle_core.runs.questions import continuation
-from middle_core.runs.questions.continuation import Successors
+from middle_core.runs.questions.continuation import Continuations
 from middle_core.stores.sqlite.log import SqliteEventLog
 from tests.contracts.eventlog_contract import ALICE, end, start
 from tests.contracts.interrupts_contract import NOTHING, question, yes
@@ -29,10 +29,10 @@ class Asked:
         self.thread = thread
         self.run = run
         self.leaving = False
-        self.successors = Successors(log, leaving=lambda: self.leaving)
+        self.continuations = Continuations(log, leaving=lambda: self.leaving)
 
     async def next(self) -> RunId | None:
-        return await self.successors.of(self.run)
+        return await self.continuations.find(self.run)
 
     async def begin(self) -> Started:
         return await start(self.log, self.thread)
@@ -88,10 +88,10 @@ async def test_a_message_that_asks_again_at_once(asked: Asked) -> None:
 
 
 async def test_a_wait_ticks_and_ends_with_the_run(asked: Asked) -> None:
-    async with aclosing(asked.successors.wait(asked.run, tick_s=0.02)) as ticks, asyncio.timeout(10):
+    async with aclosing(asked.continuations.wait(asked.run, tick_s=0.02)) as ticks, asyncio.timeout(10):
         assert [await anext(ticks) for _ in range(3)] == [None] * 3
         answering = await asked.begin()
-        asked.successors.begun(asked.thread.thread_id)
+        asked.continuations.run_began(asked.thread.thread_id)
         await asked.log.interrupts.answer(answering.claim, yes("i1"))
         found = [one async for one in ticks]
     assert found[-1] == answering.run.run_id
@@ -99,7 +99,7 @@ async def test_a_wait_ticks_and_ends_with_the_run(asked: Asked) -> None:
 
 
 async def test_a_run_on_another_replica_is_seen_without_a_hint(asked: Asked) -> None:
-    async with aclosing(asked.successors.wait(asked.run, tick_s=60)) as ticks, asyncio.timeout(10 * continuation.LOOK_S):
+    async with aclosing(asked.continuations.wait(asked.run, tick_s=60)) as ticks, asyncio.timeout(10 * continuation.LOOK_S):
 
         async def elsewhere() -> RunId:
             answering = await asked.begin()
@@ -114,12 +114,12 @@ async def test_a_run_on_another_replica_is_seen_without_a_hint(asked: Asked) -> 
 
 async def test_a_process_that_ends_looks_around_at_once(asked: Asked) -> None:
     asked.leaving = True
-    async with aclosing(asked.successors.wait(asked.run, tick_s=60)) as ticks, asyncio.timeout(5):
+    async with aclosing(asked.continuations.wait(asked.run, tick_s=60)) as ticks, asyncio.timeout(5):
         assert await anext(ticks) is None
 
 
 async def test_a_thread_that_is_deleted_has_no_next_run(asked: Asked) -> None:
-    async with aclosing(asked.successors.wait(asked.run, tick_s=0.01)) as ticks, asyncio.timeout(10):
+    async with aclosing(asked.continuations.wait(asked.run, tick_s=0.01)) as ticks, asyncio.timeout(10):
         assert await anext(ticks) is None
         await asked.log.delete_thread(asked.thread.thread_id)
         assert {one async for one in ticks} <= {None}

@@ -32,8 +32,8 @@ def messages(*ids: str) -> list[dict[str, Any]]:
     return [{"id": one, "role": "user", "content": one} for one in ids]
 
 
-def places(woven: Sequence[dict[str, Any]]) -> list[str]:
-    return [one["id"] for one in woven]
+def places(shown: Sequence[dict[str, Any]]) -> list[str]:
+    return [one["id"] for one in shown]
 
 
 def test_on_the_wire_an_open_one_is_as_it_was_asked() -> None:
@@ -43,32 +43,32 @@ def test_on_the_wire_an_open_one_is_as_it_was_asked() -> None:
 
 @pytest.mark.parametrize("answer", ["", 0, False, None, {}, [], "blue"])
 def test_an_answer_is_told_exactly(answer: Any) -> None:
-    event = graph_question.told(row("q", answer=answer))
+    event = graph_question.activity_event(row("q", answer=answer))
     assert (event["type"], event["messageId"], event["activityType"]) == ("ACTIVITY_SNAPSHOT", "q-question", QUESTION_ACTIVITY)
     assert event["content"] == {"interruptId": "q", "status": "answered", "question": "Which?", "answer": answer}
 
 
 @pytest.mark.parametrize("status", [S.REJECTED, S.WITHDRAWN, S.EXPIRED])
 def test_one_that_was_not_answered_has_no_answer(status: InterruptStatus) -> None:
-    assert "answer" not in graph_question.told(row("q", status=status, answer={"status": "cancelled"}))["content"]
+    assert "answer" not in graph_question.activity_event(row("q", status=status, answer={"status": "cancelled"}))["content"]
 
 
 def test_what_is_long_is_not_carried_along_for_ever() -> None:
-    content = graph_question.told(row("q", raw="x" * (graph_question.MAX_SHOWN + 1), answer="y" * (graph_question.MAX_SHOWN + 1)))[
-        "content"
-    ]
+    content = graph_question.activity_event(
+        row("q", raw="x" * (graph_question.MAX_SHOWN + 1), answer="y" * (graph_question.MAX_SHOWN + 1))
+    )["content"]
     assert content["question"] == content["answer"] == "(too long to be shown again)"
 
 
 def test_it_stands_where_it_was_asked() -> None:
     rows = [row("a", after="u1"), row("open", after="u2", status=S.PENDING), row("b", after="u1"), row("first"), row("lost", after="gone")]
-    assert places(graph_question.weave(messages("u1", "u2"), rows)) == ["first-question", "u1", "a-question", "b-question", "u2"]
+    assert places(graph_question.with_questions(messages("u1", "u2"), rows)) == ["first-question", "u1", "a-question", "b-question", "u2"]
 
 
 def test_a_row_of_before_there_were_places_is_left_out() -> None:
     asked = row("q")
     old = replace(asked, payload={key: value for key, value in asked.payload.items() if key != MARK})
-    assert graph_question.weave(messages("u1"), [old]) == messages("u1")
+    assert graph_question.with_questions(messages("u1"), [old]) == messages("u1")
 
 
 @given(st.lists(st.tuples(st.sampled_from([None, "u1", "u2", "u3", "gone"]), st.sampled_from(list(S))), max_size=6))
@@ -76,9 +76,9 @@ def test_a_row_of_before_there_were_places_is_left_out() -> None:
 def test_the_messages_themselves_stay_as_they_are(asked: list[tuple[str | None, InterruptStatus]]) -> None:
     rows = [row(f"q{number}", after=after, status=status) for number, (after, status) in enumerate(asked)]
     before = messages("u1", "u2", "u3")
-    woven = graph_question.weave(before, rows)
-    assert [one for one in woven if one["role"] != "activity"] == before == messages("u1", "u2", "u3")
-    shown = [one["id"].removesuffix("-question") for one in woven if one["role"] == "activity"]
+    shown = graph_question.with_questions(before, rows)
+    assert [one for one in shown if one["role"] != "activity"] == before == messages("u1", "u2", "u3")
+    shown = [one["id"].removesuffix("-question") for one in shown if one["role"] == "activity"]
     over = [(f"q{n}", after) for n, (after, status) in enumerate(asked) if status is not S.PENDING and after != "gone"]
     assert sorted(shown) == sorted(name for name, _ in over)
     for place in (None, "u1", "u2", "u3"):

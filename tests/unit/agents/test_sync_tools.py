@@ -8,14 +8,14 @@ from contextvars import ContextVar
 
 import pytest
 
-from middle_core.agents.threads import ToolsBusy, ToolThreads, stop_requested
+from middle_core.agents.sync_tools import SyncToolPool, ToolsBusy, stop_requested
 
 COLOUR: ContextVar[str] = ContextVar("colour", default="none")
 
 
 async def test_the_work_runs_in_a_thread_with_the_callers_context() -> None:
     COLOUR.set("red")
-    thread, colour = await ToolThreads().run(lambda: (threading.current_thread(), COLOUR.get()))
+    thread, colour = await SyncToolPool().run(lambda: (threading.current_thread(), COLOUR.get()))
     assert thread is not threading.main_thread()
     assert thread.daemon, "a hung tool does not hold up the exit of the process"
     assert colour == "red"
@@ -27,11 +27,11 @@ async def test_what_the_work_raises_arrives(error: BaseException) -> None:
         raise error
 
     with pytest.raises(type(error)):
-        await ToolThreads().run(work)
+        await SyncToolPool().run(work)
 
 
 async def test_no_more_than_the_limit_run_at_once_and_waiting_is_bounded() -> None:
-    threads, release, entered = ToolThreads(limit=1, wait_s=0.01), threading.Event(), threading.Event()
+    threads, release, entered = SyncToolPool(limit=1, wait_s=0.01), threading.Event(), threading.Event()
 
     def block() -> bool:
         entered.set()
@@ -48,7 +48,7 @@ async def test_no_more_than_the_limit_run_at_once_and_waiting_is_bounded() -> No
 
 
 async def test_a_cancelled_caller_is_free_at_once_but_the_slot_only_when_the_thread_ends() -> None:
-    threads, release, entered = ToolThreads(limit=1, wait_s=0.01), threading.Event(), threading.Event()
+    threads, release, entered = SyncToolPool(limit=1, wait_s=0.01), threading.Event(), threading.Event()
     told: list[bool] = []
 
     def block() -> None:
@@ -66,7 +66,7 @@ async def test_a_cancelled_caller_is_free_at_once_but_the_slot_only_when_the_thr
         with pytest.raises(ToolsBusy):
             await threads.run(lambda: True)
         release.set()
-        patient = ToolThreads(limit=1)
+        patient = SyncToolPool(limit=1)
         patient._slots = threads._slots
         assert await patient.run(stop_requested) is False
     assert told == [True]
@@ -86,7 +86,7 @@ def test_a_thread_that_outlives_its_loop_is_harmless() -> None:
 
     async def main() -> None:
         async with asyncio.TaskGroup() as group:
-            caller = group.create_task(ToolThreads().run(block))
+            caller = group.create_task(SyncToolPool().run(block))
             assert await asyncio.to_thread(entered.wait, 5)
             caller.cancel()
 

@@ -41,7 +41,7 @@ def stop_requested() -> bool:
     return stop is not None and stop.is_set()
 
 
-class ToolThreads:
+class SyncToolPool:
     """At most `limit` threads at once, in order of arrival; who waits longer than `wait_s` seconds gets `ToolsBusy`.
 
     A slot is free again when the thread ends, not when its caller is cancelled: hung tools cannot pile up.
