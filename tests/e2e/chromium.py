@@ -10,9 +10,12 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from playwright.sync_api import sync_playwright
+
+from tests.apt import apt_get
 
 NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 
@@ -45,15 +48,12 @@ def installed() -> str | None:
 def get() -> bool:
     """Try to install one. True if a command for it succeeded."""
     if os.geteuid() == 0 and shutil.which("apt-get"):
-        print("No Chromium here; installing Debian's package.", flush=True)
-        update = subprocess.run(["apt-get", "update", "-q"], check=False, stdout=subprocess.DEVNULL)
-        install = subprocess.run(
-            ["apt-get", "install", "-y", "-q", "--no-install-recommends", "chromium", "fonts-dejavu-core"],
-            check=False,
-            stdout=subprocess.DEVNULL,
-        )
-        if update.returncode == 0 and install.returncode == 0:
-            return True
+        print("No Chromium here; installing Debian's package. If another apt is at work, this waits for its end.", flush=True)
+        with tempfile.TemporaryDirectory() as folder:
+            apt = apt_get(Path(folder))
+            install = ["install", "--no-install-recommends", "chromium", "fonts-dejavu-core"]
+            if all(subprocess.run([*apt, *one], check=False, stdout=subprocess.DEVNULL).returncode == 0 for one in (["update"], install)):
+                return True
     print("No Chromium here; trying Playwright's own download.", flush=True)
     return subprocess.run([sys.executable, "-m", "playwright", "install", "chromium"], check=False).returncode == 0
 

