@@ -151,7 +151,11 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One line of the tool ledger. status: running | paused | done | failed; result as the tool message's text."""
+    """One line of the tool ledger.
+
+    status: running | paused | done | failed. result: the tool message's text. outcome: what became of the call, as JSON whose model
+    is `contract.outcomes.CallOutcome`. Both are None before the call has ended.
+    """
 
     thread_id: ThreadId
     tool_call_id: str
@@ -159,6 +163,7 @@ class ToolCall:
     name: str
     status: str
     result: str | None
+    outcome: str | None
 
 
 class EventLog(Protocol):
@@ -234,7 +239,8 @@ class EventLog(Protocol):
         claim's run, and returned as it was.
         """
 
-    async def tool_end(self, claim: Claim, tool_call_id: str, *, status: str, result: str) -> None: ...
+    async def tool_end(self, claim: Claim, tool_call_id: str, *, status: str, result: str, outcome: str | None = None) -> None:
+        """Write down how the call ended: see `ToolCall`. Raises `NotFound` where it was never begun."""
 
     async def tool_calls(self, thread_id: ThreadId) -> list[ToolCall]: ...
 

@@ -565,10 +565,11 @@ class EventLogContract:
         await log.tool_begin(started.claim, "call", "search")
         with pytest.raises(IllegalMove, match="running to running"):
             await log.tool_end(started.claim, "call", status="running", result="")
-        await log.tool_end(started.claim, "call", status="failed", result="no")
+        await log.tool_end(started.claim, "call", status="failed", result="no", outcome='{"outcome":"refused"}')
         with pytest.raises(IllegalMove, match="failed to done"):
             await log.tool_end(started.claim, "call", status="done", result="yes")
-        assert [(call.status, call.result) for call in await log.tool_calls(started.run.thread_id)] == [("failed", "no")]
+        [call] = await log.tool_calls(started.run.thread_id)
+        assert (call.status, call.result, call.outcome) == ("failed", "no", '{"outcome":"refused"}')
 
     async def test_a_paused_call_is_running_again_at_its_resume(self, log: EventLog, thread: Thread) -> None:
         asking = await start(log, thread)

@@ -38,10 +38,13 @@ def test_an_older_database_keeps_what_it_holds(tmp_path: Path) -> None:
     connection = sqlite3.connect(file, isolation_level=None)
     migrate(connection, load_migrations("sqlite")[:1])
     connection.execute("INSERT INTO threads VALUES ('t', 'owner', 'client', 'agent', 'A title', 1, 1)")
+    connection.execute("INSERT INTO tool_calls VALUES ('t', 'call', 'run', 'search', 'done', 'found', 2, 3)")
     connection.close()
     assert run(tmp_path).output == f"schema version 1 -> {LATEST}\n"
     with sqlite3.connect(file) as after:
         assert after.execute("SELECT title FROM threads").fetchall() == [("A title",)]
+        kept = after.execute("SELECT tool_call_id, status, result, outcome, ended_at FROM tool_calls").fetchall()
+        assert kept == [("call", "done", "found", None, 3)]
     after.close()
 
 

@@ -268,8 +268,8 @@ class SqliteEventLog:
 
         return await self.transact(claim, work)
 
-    async def tool_end(self, claim: Claim, tool_call_id: str, *, status: str, result: str) -> None:
-        params = {"thread_id": claim.thread_id, "tool_call_id": tool_call_id, "status": status, "result": result}
+    async def tool_end(self, claim: Claim, tool_call_id: str, *, status: str, result: str, outcome: str | None = None) -> None:
+        params = {"thread_id": claim.thread_id, "tool_call_id": tool_call_id, "status": status, "result": result, "outcome": outcome}
 
         def work(db: sqlite3.Connection) -> None:
             if not (rows := self._all(db, "get_tool_call", params)):

@@ -211,7 +211,7 @@ FROM run_events
 WHERE run_id = :run_id;
 
 -- name: get_tool_call
-SELECT thread_id, tool_call_id, run_id, name, status, result
+SELECT thread_id, tool_call_id, run_id, name, status, result, outcome
 FROM tool_calls
 WHERE thread_id = :thread_id AND tool_call_id = :tool_call_id;
 
@@ -222,16 +222,16 @@ FROM clock;
 
 -- name: resume_tool_call
 UPDATE tool_calls
-SET status = 'running', run_id = :run_id, result = NULL, ended_at = NULL
+SET status = 'running', run_id = :run_id, result = NULL, outcome = NULL, ended_at = NULL
 WHERE thread_id = :thread_id AND tool_call_id = :tool_call_id;
 
 -- name: end_tool_call
 UPDATE tool_calls
-SET status = :status, result = :result, ended_at = (SELECT ms FROM clock)
+SET status = :status, result = :result, outcome = :outcome, ended_at = (SELECT ms FROM clock)
 WHERE thread_id = :thread_id AND tool_call_id = :tool_call_id;
 
 -- name: tool_calls
-SELECT thread_id, tool_call_id, run_id, name, status, result
+SELECT thread_id, tool_call_id, run_id, name, status, result, outcome
 FROM tool_calls
 WHERE thread_id = :thread_id
 ORDER BY started_at, tool_call_id;

@@ -72,6 +72,7 @@ CREATE TABLE tool_calls (
     name TEXT NOT NULL,
     status TEXT NOT NULL DEFAULT 'running' CHECK (status IN ('running', 'paused', 'done', 'failed')),
     result TEXT,
+    outcome TEXT,
     started_at INTEGER NOT NULL,
     ended_at INTEGER,
     PRIMARY KEY (thread_id, tool_call_id)
