@@ -14,13 +14,14 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.channels.delta import DeltaChannel
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.errors import InvalidUpdateError
-from langgraph.graph import END, START
-from langgraph.types import Overwrite, StateSnapshot, StateUpdate
+from langgraph.graph import END
+from langgraph.types import Overwrite, StateSnapshot
 
 from middle_core.errors import InvalidRequest
 from middle_core.events import ThreadId
 from middle_core.runs.graph.introspection import Graph, joins_messages
 from middle_core.runs.graph.repair import repair
+from middle_core.runs.graph.state_writer import WRITER, with_writer
 
 _COPY: Final = "__copy__"
 """LangGraph's name for an update that repeats the newest checkpoint."""
@@ -37,19 +38,20 @@ class ThreadState:
 
 
 class ThreadStates:
-    """The checkpoints of one graph."""
+    """Reads and writes the checkpoints of one graph. None of it runs a node or a router of the graph."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
+        self._writing = with_writer(graph)
 
     async def read(self, thread_id: ThreadId) -> ThreadState:
-        """The thread as it stands; an unknown one is empty."""
+        """The thread as it stands. A thread that nobody has written is empty."""
         config = configured(thread_id)
         try:
             snapshot = await self._graph.aget_state(config)
         except InvalidUpdateError:
-            # Parallel nodes have written what does not go together, and each reading would try again to apply it: the thread
-            # could never be used again. A checkpoint that is named by its id is read without what is pending on it.
+            # Parallel nodes wrote values that cannot be joined. LangGraph keeps these writes beside the checkpoint and tries to apply
+            # them at every read, so the thread could never be used again. A checkpoint named by its id is read without them.
             saver = self._graph.checkpointer
             saved = await saver.aget_tuple(config) if isinstance(saver, BaseCheckpointSaver) else None
             snapshot = await self._graph.aget_state(config if saved is None else saved.config)
@@ -58,9 +60,9 @@ class ThreadStates:
         return ThreadState(thread_id, snapshot, stored(snapshot.values), ours)
 
     async def forget_past(self, thread_id: ThreadId) -> None:
-        """Drop the checkpoints before the newest: each holds the whole thread, so that all of them grow with its square.
+        """Drop the checkpoints before the newest. Each holds the whole thread, so together they grow with its square.
 
-        Nothing here travels back in time. Left alone where a channel is kept as changes, which need their past.
+        Nothing in this project goes back to an older checkpoint. They are kept where a channel is stored as changes to earlier ones.
         """
         saver = self._graph.checkpointer
         if isinstance(saver, BaseCheckpointSaver) and not any(
@@ -69,40 +71,35 @@ class ThreadStates:
             await saver.aprune([thread_id])
 
     async def finalised(self, thread: ThreadState) -> ThreadState:
-        """Nothing pending any more; what tasks had finished beside an unfinished one is kept.
+        """The thread with nothing pending. What finished tasks wrote beside an unfinished one is kept.
 
-        A new input alone would throw their results away (EvoScientist/EvoScientist#489).
+        A new input alone would throw these writes away (EvoScientist/EvoScientist#489).
         """
-        # Not `next`: that leaves out tasks that have written and not been applied, and `values` shows their writes all the same.
-        # What is applied may route onwards, to tasks that are pending then, without any writes: so a second time, never a third.
+        # Not `next`: it leaves out tasks that have written and are not applied yet. Applying them may route to further tasks, which
+        # are pending without any writes then; so the second time ends it, and there is no third.
         for _ in range(2):
             if not thread.snapshot.tasks:
                 break
             config = configured(thread.thread_id)
             try:
                 await self._graph.aupdate_state(config, None, as_node=END)
-            except InvalidUpdateError:  # see `read`; a copy of the checkpoint leaves behind what is pending on it
+            except InvalidUpdateError:  # see `read`: a copy of the checkpoint leaves the writes behind that cannot be joined
                 await self._graph.aupdate_state(config, None, as_node=_COPY)
                 await self._graph.aupdate_state(config, None, as_node=END)
             thread = await self.read(thread.thread_id)
         return thread
 
     async def write(self, thread: ThreadState, messages: Sequence[BaseMessage]) -> bool:
-        """Make these the thread's messages. False where they are already.
+        """Make these the thread's messages. Returns False where they are already.
 
-        Written as START, then ended. Right for any graph: an update in a node's name would run that node's own routing,
-        and leave what it routes to pending. Appends where that is all; else the list is replaced as a whole.
+        Call it with a thread that is `finalised`: LangGraph drops what is pending when anything is written.
         """
         before = thread.messages
-        kept = len(before) <= len(messages) and all(one is other for one, other in zip(before, messages, strict=False))
-        if kept and len(before) == len(messages):
+        if len(before) == len(messages) and all(one is other for one, other in zip(before, messages, strict=True)):
             return False
-        value: Any = list(messages)
-        if joins_messages(self._graph):
-            value = value[len(before) :] if kept else Overwrite(value)
-        await self._graph.abulk_update_state(
-            configured(thread.thread_id), [[StateUpdate({"messages": value}, START)], [StateUpdate(None, END)]]
-        )
+        # `Overwrite` also keeps the reducer from running: a team's own may drop, change or report what it joins.
+        value = Overwrite(list(messages)) if joins_messages(self._graph) else list(messages)
+        await self._writing.aupdate_state(configured(thread.thread_id), {"messages": value}, as_node=WRITER)
         return True
 
 

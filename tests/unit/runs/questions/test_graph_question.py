@@ -78,8 +78,8 @@ def test_the_messages_themselves_stay_as_they_are(asked: list[tuple[str | None, 
     before = messages("u1", "u2", "u3")
     shown = graph_question.with_questions(before, rows)
     assert [one for one in shown if one["role"] != "activity"] == before == messages("u1", "u2", "u3")
-    shown = [one["id"].removesuffix("-question") for one in shown if one["role"] == "activity"]
+    placed = [one["id"].removesuffix("-question") for one in shown if one["role"] == "activity"]
     over = [(f"q{n}", after) for n, (after, status) in enumerate(asked) if status is not S.PENDING and after != "gone"]
-    assert sorted(shown) == sorted(name for name, _ in over)
+    assert sorted(placed) == sorted(name for name, _ in over)
     for place in (None, "u1", "u2", "u3"):
-        assert [one for one in shown if dict(over)[one] == place] == [name for name, after in over if after == place]
+        assert [one for one in placed if dict(over)[one] == place] == [name for name, after in over if after == place]
