@@ -18,7 +18,7 @@ FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 FILE = re.compile(
     r"[\w.@\[\]-]+(/[\w.@\[\]-]+)*\.(py|tsx?|m?js|css|html|svg|md|sql|json|toml|lock|ya?ml|bicep|bicepparam|sh|cfg|xml|template|Dockerfile)"
 )
-EXAMPLES = {"tls.conf.template"}
+EXAMPLES = {"my_agent.py", "tls.conf.template"}
 """Files that a reader makes, so they are not in the repository."""
 OF_OTHERS = {"CEREBRAS_CUSTOM_HEADERS"}
 """A variable that the SDK of Cerebras reads, and that our code must ignore."""
