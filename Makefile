@@ -28,8 +28,9 @@ node_modules/.done: package-lock.json
 	npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	touch $@
 
-# The page is built again only when something of it changed.
-PAGE_SOURCES := $(shell find frontend_core -type f -not -path '*/.next/*' 2>/dev/null) package-lock.json
+# The page is built again only when something of it changed: not for its tests, and not for what Next and TypeScript write beside it.
+PAGE_SOURCES := package.json package-lock.json $(shell find frontend_core -type f -not -path '*/.next/*' -not -path '*/testing/*' \
+	-not -name '*.test.ts' -not -name '*.test.tsx' -not -name next-env.d.ts -not -name '*.tsbuildinfo' 2>/dev/null)
 
 frontend_core/.next/.done: node_modules/.done $(PAGE_SOURCES)
 	npm run --silent build
