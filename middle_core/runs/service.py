@@ -22,10 +22,11 @@ from middle_core.auth.principal import Principal
 from middle_core.errors import Draining, InterruptUnknown, InvalidRequest, NotFound, ThreadBusy
 from middle_core.eventlog.cursor import check_cursor, parse_cursor
 from middle_core.eventlog.follow import follow
-from middle_core.eventlog.interrupts import CLAIMABLE, Interrupt
-from middle_core.eventlog.port import EventLog, Existing, NewRun, NewThread, Run, RunStatus, Started, Thread
+from middle_core.eventlog.interrupts import CLAIMABLE, Interrupt, InterruptKind
+from middle_core.eventlog.port import EventLog
+from middle_core.eventlog.records import Existing, NewRun, NewThread, Run, RunStatus, Started, Thread
 from middle_core.events import ClientThreadId, Custom, Event, EventType, Record, RunId, ThreadId
-from middle_core.runs.engine import Job
+from middle_core.runs.engine import Job, StopCause
 from middle_core.runs.graph.source import GraphSource
 from middle_core.runs.intake.request import StartRequest, own_request
 from middle_core.runs.opening import Connection, plain_end, snapshot
@@ -268,7 +269,7 @@ class RunService:
                 messages, state = with_cards(view.messages, rows, cards=cards), await source.state(thread.thread_id)
                 before = snapshot(thread_id, run_id, messages, state=state, last=last, topology=source.topology())
                 waiting = [row for row in rows if row.pending and not row.late and row.interrupt_id in open_ids]
-                asked = [interrupt(row) for row in waiting if not (cards and row.kind == "approval")]
+                asked = [interrupt(row) for row in waiting if not (cards and row.kind is InterruptKind.APPROVAL)]
                 old = source.rules.legacy_interrupts
                 end = [*map(legacy, asked if old else ()), *plain_end(thread_id, run_id, () if old else asked)]
                 return Connection(run=None, after=0, before=before, end=end)
@@ -351,7 +352,7 @@ class RunService:
         """Durable intent first, then the task."""
         stopped = await self._log.request_cancel(run.run_id, reason)
         if stopped:
-            self._supervisor.stop(run.run_id, by="user", reason=reason)
+            self._supervisor.stop(run.run_id, by=StopCause.USER, reason=reason)
         return stopped
 
     # threads ---------------------------------------------------------------------------------------

@@ -16,8 +16,9 @@ from middle_core.agui.endings import refused
 from middle_core.auth.access import clearly_lacks
 from middle_core.auth.principal import Principal
 from middle_core.errors import InterruptUnknown, InvalidRequest
-from middle_core.eventlog.interrupts import CLAIMABLE, Answer, Answered, Interrupt, InterruptLog, InterruptStatus
-from middle_core.eventlog.port import Claim
+from middle_core.eventlog.interrupts import CLAIMABLE, Answer, Answered, Channel, Interrupt, InterruptKind, InterruptStatus
+from middle_core.eventlog.port import InterruptLog
+from middle_core.eventlog.records import Claim
 from middle_core.events import Custom, Event, EventType, custom
 from middle_core.node_api.approvals import Approval
 from middle_core.runs.intake.turn import Resume, ThreadView, Turn
@@ -63,7 +64,7 @@ class _ClientAnswer:
     interrupt_id: str
     payload: Any
     cancelled: bool
-    channel: str
+    channel: Channel
 
 
 class Answering:
@@ -95,13 +96,13 @@ class Answering:
         rows = {one.interrupt_id: one for one in await self.rows()}
         if self._legacy and not given:
             given = _legacy_answer(body, rows.values())
-        given = [one for one in given if one.channel == "interrupt" or one.interrupt_id in rows]
+        given = [one for one in given if one.channel is Channel.INTERRUPT or one.interrupt_id in rows]
         given += _early(body, rows, but={one.interrupt_id for one in given})
         if any(one.interrupt_id not in rows for one in given):
             raise InterruptUnknown
         if any(rows[one.interrupt_id].pending for one in given):
             # The page's history: an answer by the card tool that was taken before is sent again with the next one.
-            given = [one for one in given if one.channel == "interrupt" or rows[one.interrupt_id].pending]
+            given = [one for one in given if one.channel is Channel.INTERRUPT or rows[one.interrupt_id].pending]
         speaks = bool(turn.messages)
         events: list[Event] = []
         late: list[Interrupt] = []
@@ -113,11 +114,11 @@ class Answering:
             answered = await self._log.answer(self._claim, answer)
             row = rows[one.interrupt_id] = answered.interrupt
             declined.append(_declined(answer, answered))
-            events += self._closed_events(row, anew=one.channel != "client_tool")
+            events += self._closed_events(row, anew=one.channel is not Channel.CLIENT_TOOL)
             if not answered.taken and (row.status is not S.EXPIRED or row.interrupt_id not in open_ids):
                 late.append(row)
             elif row.interrupt_id in open_ids and row.status is not S.WITHDRAWN and not (speaks and row.status is S.EXPIRED):
-                cancelled = one.cancelled and row.kind != "approval"
+                cancelled = one.cancelled and row.kind is not InterruptKind.APPROVAL
                 resume.append(Resume(row.interrupt_id, one.payload, cancelled))
         events += _refusal(declined, speaks=speaks)
         if speaks:
@@ -171,7 +172,7 @@ class Answering:
             for row in await self.rows():
                 if not row.pending and self._touched.get(row.interrupt_id, row.status) is not row.status:
                     events += self._closed_events(row, anew=False)
-        by_card = [one for one in open_ if self._cards and one.kind == "approval"]
+        by_card = [one for one in open_ if self._cards and one.kind is InterruptKind.APPROVAL]
         for row in by_card:
             if row.interrupt_id not in known:
                 events += approval_card.card_call(row)
@@ -195,7 +196,9 @@ class Answering:
 
     async def outcomes(self) -> dict[str, str]:
         """What is known of calls that approvals are about, by the calls' ids: for those that the thread has no result of."""
-        return {one.tool_call_id: str(approval_card.verdict(one)["message"]) for one in await self.rows() if one.kind == "approval"}
+        return {
+            one.tool_call_id: str(approval_card.verdict(one)["message"]) for one in await self.rows() if one.kind is InterruptKind.APPROVAL
+        }
 
     async def _passed_over(self, rows: Iterable[Interrupt]) -> list[Interrupt]:
         """The rows that a new message closes."""
@@ -213,7 +216,7 @@ class Answering:
         """That the row is decided. anew: also close its card in the page, which has no answer of its own there."""
         self._touched[row.interrupt_id] = row.status
         events = [approval_card.resolved(row)]
-        if row.kind != "approval":
+        if row.kind is not InterruptKind.APPROVAL:
             events.append(graph_question.activity_event(row))
         elif anew and self._cards:
             events.append(approval_card.card_result(row))
@@ -229,7 +232,11 @@ class LogApprovals:
 
     async def of_call(self, call_key: str) -> Approval | None:
         """See `approvals.Approvals`."""
-        rows = [one for one in await self._log.of_thread(self._claim.thread_id) if one.kind == "approval" and one.call_key == call_key]
+        rows = [
+            one
+            for one in await self._log.of_thread(self._claim.thread_id)
+            if one.kind is InterruptKind.APPROVAL and one.call_key == call_key
+        ]
         if not rows:
             return None
         row = rows[-1]
@@ -264,7 +271,7 @@ class LogApprovals:
 def to_go_on(rows: Iterable[Interrupt], open_ids: Iterable[str]) -> list[Interrupt]:
     """Approved actions that a crash cut off: the graph still waits there, and a run with the person's token can go on with them."""
     waiting = set(open_ids)
-    newest = {one.call_key: one for one in rows if one.kind == "approval"}
+    newest = {one.call_key: one for one in rows if one.kind is InterruptKind.APPROVAL}
     return [one for one in newest.values() if one.status in CLAIMABLE | {S.EXECUTED} and one.interrupt_id in waiting]
 
 
@@ -310,10 +317,10 @@ def _refusal(declined: Sequence[str], *, speaks: bool) -> list[Event]:
 
 
 def _answers(body: RunAgentInput, turn: Turn) -> list[_ClientAnswer]:
-    given = {one.interrupt_id: _ClientAnswer(one.interrupt_id, one.payload, one.cancelled, "interrupt") for one in turn.resume}
+    given = {one.interrupt_id: _ClientAnswer(one.interrupt_id, one.payload, one.cancelled, Channel.INTERRUPT) for one in turn.resume}
     for one in _tail(body):
         content = one.content if isinstance(one.content, str) else ""
-        given.setdefault(one.tool_call_id, _ClientAnswer(one.tool_call_id, approval_card.payload_of(content), False, "client_tool"))
+        given.setdefault(one.tool_call_id, _ClientAnswer(one.tool_call_id, approval_card.payload_of(content), False, Channel.CLIENT_TOOL))
     return list(given.values())
 
 
@@ -329,7 +336,10 @@ def _legacy_answer(body: RunAgentInput, rows: Iterable[Interrupt]) -> list[_Clie
     if len(waiting) > 1:
         raise InvalidRequest("forwardedProps.command.resume: several questions wait, and it names none. Answer with resume[] by id.")
     payload = approval_card.payload_of(command["resume"]) if isinstance(command["resume"], str) else command["resume"]
-    return [_ClientAnswer(row.interrupt_id, payload if row.kind == "approval" else command["resume"], False, "legacy") for row in waiting]
+    return [
+        _ClientAnswer(row.interrupt_id, payload if row.kind is InterruptKind.APPROVAL else command["resume"], False, Channel.LEGACY)
+        for row in waiting
+    ]
 
 
 def _early(body: RunAgentInput, rows: Mapping[str, Interrupt], *, but: Iterable[str]) -> list[_ClientAnswer]:
@@ -339,7 +349,9 @@ def _early(body: RunAgentInput, rows: Mapping[str, Interrupt], *, but: Iterable[
     for one in body.messages:
         if one.role == "tool" and one.tool_call_id not in known and one.tool_call_id in rows and rows[one.tool_call_id].pending:
             content = one.content if isinstance(one.content, str) else ""
-            found.setdefault(one.tool_call_id, _ClientAnswer(one.tool_call_id, approval_card.payload_of(content), False, "client_tool"))
+            found.setdefault(
+                one.tool_call_id, _ClientAnswer(one.tool_call_id, approval_card.payload_of(content), False, Channel.CLIENT_TOOL)
+            )
     return list(found.values())
 
 

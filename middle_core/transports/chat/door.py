@@ -20,7 +20,7 @@ from starlette.types import Receive, Scope, Send
 
 from middle_core.auth.principal import Principal
 from middle_core.errors import Draining, InvalidRequest, MiddleCoreError, NotFound, Unauthorized
-from middle_core.eventlog.port import Run
+from middle_core.eventlog.records import Run
 from middle_core.events import ClientThreadId, RunId
 from middle_core.runs.intake.request import StartRequest
 from middle_core.runs.service import RunService

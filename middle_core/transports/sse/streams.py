@@ -14,7 +14,7 @@ from typing import Final
 from starlette.responses import StreamingResponse
 
 from middle_core.auth.principal import Principal
-from middle_core.eventlog.port import Run
+from middle_core.eventlog.records import Run
 from middle_core.events import Record
 from middle_core.runs.service import RunService
 from middle_core.transports.agui import frames as agui
