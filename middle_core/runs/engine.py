@@ -32,6 +32,7 @@ from middle_core.runs.intake.request import StartRequest
 from middle_core.runs.intake.turn import rebuild
 from middle_core.runs.questions.answering import Answering, LogApprovals, to_go_on
 from middle_core.runs.questions.approval_card import offers_cards
+from middle_core.runs.questions.custom_event import QuestionForm, form_of
 from middle_core.stores.sqlite.checkpoints import CLAIM
 
 logger = logging.getLogger(__name__)
@@ -140,7 +141,7 @@ class Engine:
         LEDGER.set(LogLedger(self._log, job.claim))
         APPROVALS.set(LogApprovals(self._log.interrupts, job.claim))
         gate = self._gate(job.run)
-        answering = self._answering(job.claim, cards=offers_cards(job.asked.body), legacy=self._legacy(job.run))
+        answering = self._answering(job.claim, cards=offers_cards(job.asked.body), form=self._form(job))
         appender = Appender(self._log, job.claim, last_seq=job.run.last_seq)
         try:
             async with asyncio.TaskGroup() as group:
@@ -181,12 +182,12 @@ class Engine:
         partials = fold([event async for event in self._events(run.run_id)])
         return all(one.message_id in known or (one.said is None and not one.text) for one in partials)
 
-    def _answering(self, claim: Claim, *, cards: bool, legacy: bool = False) -> Answering:
-        return Answering(self._log.interrupts, claim, cards=cards, ttl_s=self._approval_ttl_s, legacy=legacy)
+    def _answering(self, claim: Claim, *, cards: bool, form: QuestionForm = QuestionForm.OUTCOME) -> Answering:
+        return Answering(self._log.interrupts, claim, cards=cards, ttl_s=self._approval_ttl_s, form=form)
 
-    def _legacy(self, run: Run) -> bool:
-        source = self._sources.get(run.agent)
-        return source is not None and source.rules.legacy_interrupts
+    def _form(self, job: Job) -> QuestionForm:
+        source = self._sources.get(job.run.agent)
+        return QuestionForm.OUTCOME if source is None else form_of(job.asked.interrupts, source.rules)
 
     def _gate(self, run: Run) -> Gate:
         return Gate(

@@ -28,11 +28,13 @@ from middle_core.eventlog.records import Existing, NewRun, NewThread, Run, RunSt
 from middle_core.events import ClientThreadId, Custom, Event, EventType, Record, RunId, ThreadId
 from middle_core.runs.engine import Job, StopCause
 from middle_core.runs.graph.source import GraphSource
-from middle_core.runs.intake.request import StartRequest, own_request
+from middle_core.runs.intake.request import StartRequest, interrupt_form, own_request
 from middle_core.runs.opening import Connection, plain_end, snapshot
+from middle_core.runs.questions import custom_event
 from middle_core.runs.questions.answering import answered_ids, to_go_on
-from middle_core.runs.questions.approval_card import interrupt, legacy, offers_cards, with_cards
+from middle_core.runs.questions.approval_card import interrupt, offers_cards, with_cards
 from middle_core.runs.questions.continuation import Continuations
+from middle_core.runs.questions.custom_event import QuestionForm, form_of
 from middle_core.runs.supervisor import Supervisor
 
 PAGE: Final = 1000
@@ -270,8 +272,9 @@ class RunService:
                 before = snapshot(thread_id, run_id, messages, state=state, last=last, topology=source.topology())
                 waiting = [row for row in rows if row.pending and not row.late and row.interrupt_id in open_ids]
                 asked = [interrupt(row) for row in waiting if not (cards and row.kind is InterruptKind.APPROVAL)]
-                old = source.rules.legacy_interrupts
-                end = [*map(legacy, asked if old else ()), *plain_end(thread_id, run_id, () if old else asked)]
+                form = form_of(interrupt_form(body), source.rules)
+                told = custom_event.events(asked, form)
+                end = [*told, *plain_end(thread_id, run_id, asked if form is QuestionForm.OUTCOME else ())]
                 return Connection(run=None, after=0, before=before, end=end)
             try:
                 active = await self.start(principal, thread.agent, own_request(body, intent="go_on"))

@@ -15,14 +15,15 @@ from ag_ui.core import RunAgentInput
 from middle_core.agui.endings import refused
 from middle_core.auth.access import clearly_lacks
 from middle_core.auth.principal import Principal
-from middle_core.errors import InterruptUnknown, InvalidRequest
+from middle_core.errors import InterruptUnknown
 from middle_core.eventlog.interrupts import CLAIMABLE, Answer, Answered, Channel, Interrupt, InterruptKind, InterruptStatus
 from middle_core.eventlog.port import InterruptLog
 from middle_core.eventlog.records import Claim
 from middle_core.events import Custom, Event, EventType, custom
 from middle_core.node_api.approvals import Approval
-from middle_core.runs.intake.turn import Resume, ThreadView, Turn
-from middle_core.runs.questions import approval_card, graph_question
+from middle_core.runs.intake.turn import Resume, ThreadView, Turn, command_resume
+from middle_core.runs.questions import approval_card, custom_event, graph_question
+from middle_core.runs.questions.custom_event import QuestionForm
 
 S = InterruptStatus
 
@@ -68,14 +69,14 @@ class _ClientAnswer:
 
 
 class Answering:
-    """Of one run. ttl_s: of approvals that name no time of their own. cards, legacy: how the page is asked."""
+    """Of one run. ttl_s: of approvals that name no time of their own. cards, form: how the page is asked."""
 
-    def __init__(self, log: InterruptLog, claim: Claim, *, cards: bool, ttl_s: float, legacy: bool = False) -> None:
+    def __init__(self, log: InterruptLog, claim: Claim, *, cards: bool, ttl_s: float, form: QuestionForm = QuestionForm.OUTCOME) -> None:
         self._log = log
         self._claim = claim
         self._cards = cards
         self._ttl_s = ttl_s
-        self._legacy = legacy
+        self._form = form
         self._touched: dict[str, InterruptStatus] = {}
         """Rows that this run has told of, with the state it told."""
         self._answers: dict[str, str] = {}
@@ -91,12 +92,13 @@ class Answering:
         """Take the answers of a request. Raises InterruptUnknown where it answers what was never asked in this thread."""
         self._answers = {one.tool_call_id: one.id for one in body.messages if one.role == "tool"}
         given = _answers(body, turn)
-        if not given and not view.interrupts:
+        if not given and not view.interrupts and command_resume(body) is None:
             return TakenAnswers(turn)
         rows = {one.interrupt_id: one for one in await self.rows()}
-        if self._legacy and not given:
-            given = _legacy_answer(body, rows.values())
+        # A page replays its whole history: a tool message at its end answers a question only if that question is in the rows.
         given = [one for one in given if one.channel is Channel.INTERRUPT or one.interrupt_id in rows]
+        if not given:
+            given = _command_answer(body, rows.values(), self._form)
         given += _early(body, rows, but={one.interrupt_id for one in given})
         if any(one.interrupt_id not in rows for one in given):
             raise InterruptUnknown
@@ -177,11 +179,11 @@ class Answering:
             if row.interrupt_id not in known:
                 events += approval_card.card_call(row)
         interrupts = [approval_card.interrupt(one) for one in open_ if one not in by_card]
-        untold = open_ if self._legacy else by_card
+        untold = by_card if self._form is QuestionForm.OUTCOME else open_
         if untold:  # for clients of other doors: the end of this run says nothing of them
             events.append(custom(Custom.WAITING, interrupts=[approval_card.interrupt(one) for one in untold]))
-        if self._legacy:
-            return OpenQuestions([*events, *map(approval_card.legacy, interrupts)], (), bool(open_))
+        if self._form is not QuestionForm.OUTCOME:
+            return OpenQuestions([*events, *custom_event.events(interrupts, self._form)], (), bool(open_))
         return OpenQuestions(events, interrupts, bool(open_))
 
     async def close_begun(self) -> list[Event]:
@@ -276,8 +278,10 @@ def to_go_on(rows: Iterable[Interrupt], open_ids: Iterable[str]) -> list[Interru
 
 
 def answered_ids(body: RunAgentInput) -> list[str]:
-    """The ids that a request answers: its resume entries, and the tool messages at its end."""
-    return [one.interrupt_id for one in body.resume or ()] + [one.tool_call_id for one in _tail(body)]
+    """The ids that a request answers: its resume entries, the tool messages at its end, and the question of its command."""
+    command = command_resume(body)
+    named = "" if command is None else custom_event.named_id(command)
+    return [one.interrupt_id for one in body.resume or ()] + [one.tool_call_id for one in _tail(body)] + [named] * bool(named)
 
 
 def _row_answer(row: Interrupt, given: _ClientAnswer, principal: Principal, *, speaks: bool) -> Answer:
@@ -324,22 +328,13 @@ def _answers(body: RunAgentInput, turn: Turn) -> list[_ClientAnswer]:
     return list(given.values())
 
 
-def _legacy_answer(body: RunAgentInput, rows: Iterable[Interrupt]) -> list[_ClientAnswer]:
-    """What `useLangGraphInterrupt` sends: `forwardedProps.command.resume`, which names no question. So there must be one.
-
-    Raises InvalidRequest where several wait.
-    """
-    command = body.forwarded_props.get("command") if isinstance(body.forwarded_props, Mapping) else None
-    if not isinstance(command, Mapping) or "resume" not in command:
+def _command_answer(body: RunAgentInput, rows: Iterable[Interrupt], form: QuestionForm) -> list[_ClientAnswer]:
+    """The answer by `forwardedProps.command`, if there is one. Raises InvalidRequest where it is not clear what it answers."""
+    command = command_resume(body)
+    row = None if command is None else custom_event.answered_row(command, rows, form)
+    if command is None or row is None:
         return []
-    waiting = [row for row in rows if row.pending]
-    if len(waiting) > 1:
-        raise InvalidRequest("forwardedProps.command.resume: several questions wait, and it names none. Answer with resume[] by id.")
-    payload = approval_card.payload_of(command["resume"]) if isinstance(command["resume"], str) else command["resume"]
-    return [
-        _ClientAnswer(row.interrupt_id, payload if row.kind is InterruptKind.APPROVAL else command["resume"], False, Channel.LEGACY)
-        for row in waiting
-    ]
+    return [_ClientAnswer(row.interrupt_id, custom_event.payload(command, row), False, Channel.LEGACY)]
 
 
 def _early(body: RunAgentInput, rows: Mapping[str, Interrupt], *, but: Iterable[str]) -> list[_ClientAnswer]:

@@ -95,13 +95,6 @@ def interrupt(row: Interrupt) -> dict[str, Any]:
     return {"id": row.interrupt_id, **fields, "metadata": {MARK: card(row)}}
 
 
-def legacy(one: Mapping[str, Any]) -> Event:
-    """An interrupt for `useLangGraphInterrupt`: CUSTOM `on_interrupt`, whose value is a JSON string. For a card it is the card."""
-    metadata = one.get("metadata") or {}
-    raw = metadata[MARK] if MARK in metadata else metadata.get("langgraph", {}).get("raw")
-    return {"type": EventType.CUSTOM.value, "name": "on_interrupt", "value": raw if isinstance(raw, str) else _json(raw)}
-
-
 def card_call(row: Interrupt) -> list[Event]:
     """The row as a call of the card tool, in a run's stream."""
     call = {"toolCallId": row.interrupt_id}
