@@ -110,12 +110,12 @@ class LogLedger:
         self._claim = claim
 
     async def begin(self, tool_call_id: str, name: str) -> LedgerLine | None:
-        """See `ledger.ToolLedger`."""
+        """See `node_api.tool_ledger.ToolLedger`."""
         line = await self._log.tool_begin(self._claim, tool_call_id, name)
         return None if line is None else LedgerLine(line.name, line.status, line.result)
 
     async def end(self, tool_call_id: str, *, status: str, result: str) -> None:
-        """See `ledger.ToolLedger`."""
+        """See `node_api.tool_ledger.ToolLedger`."""
         await self._log.tool_end(self._claim, tool_call_id, status=ToolCallStatus(status), result=result)
 
 

@@ -226,14 +226,14 @@ class Answering:
 
 
 class LogApprovals:
-    """`approvals.Approvals` on the log, bound to the run's claim."""
+    """`node_api.approvals.Approvals` on the log, bound to the run's claim."""
 
     def __init__(self, log: InterruptLog, claim: Claim) -> None:
         self._log = log
         self._claim = claim
 
     async def of_call(self, call_key: str) -> Approval | None:
-        """See `approvals.Approvals`."""
+        """See `node_api.approvals.Approvals`."""
         rows = [
             one
             for one in await self._log.of_thread(self._claim.thread_id)
@@ -256,16 +256,16 @@ class LogApprovals:
         )
 
     async def begin(self, approval: Approval, *, digest: str) -> bool:
-        """See `approvals.Approvals`."""
+        """See `node_api.approvals.Approvals`."""
         return await self._log.begin(self._claim, approval.interrupt_id, digest=digest)
 
     async def end(self, approval: Approval, *, ok: bool | None, text: str) -> None:
-        """See `approvals.Approvals`."""
+        """See `node_api.approvals.Approvals`."""
         status = S.INDETERMINATE if ok is None else S.EXECUTED
         await self._log.end(self._claim, approval.interrupt_id, status=status, outcome={"ok": ok, "text": text})
 
     async def drop(self, approval: Approval, *, text: str) -> None:
-        """See `approvals.Approvals`."""
+        """See `node_api.approvals.Approvals`."""
         moves = {S.APPROVED: S.WITHDRAWN, S.EDITED: S.WITHDRAWN}
         await self._log.close(self._claim, moves, outcome={"ok": False, "text": text}, only={approval.interrupt_id})
 

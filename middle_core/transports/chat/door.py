@@ -1,7 +1,7 @@
 """The explicit door: `POST /chat` and `/chat/resume`, one endpoint each with two representations, and attaching again.
 
 `Accept: text/event-stream` gets the turn as it happens, anything else the same turn as one JSON object when it is over. What
-the two show is one projection of the run's records (`wire.chat_events`); this module knows no more of a run than how to start
+the two show is one projection of the run's records (`transports.chat.events`); this module knows no more of a run than how to start
 and to follow it.
 """
 

@@ -1,6 +1,6 @@
 """What every event stream has in common: headers, a first comment at once, heartbeats, and an end before the token's.
 
-Records become bytes through the `encode` that a door passes; this module knows no vocabulary but `wire.reattach`.
+Records become bytes through the `encode` that a door passes; this module knows no vocabulary but the hint to attach again.
 """
 
 from __future__ import annotations
