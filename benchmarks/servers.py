@@ -68,6 +68,7 @@ def middle_core_command(data_dir: Path, port: int, *, agent: str = "benchmarks.g
         "MIDDLE_CORE_JWT_ISSUER": ISSUER,
         "MIDDLE_CORE_JWT_AUDIENCE": AUDIENCE,
         "MIDDLE_CORE_MODEL": "offline",
+        "MIDDLE_CORE_BACKEND_URL": "none",
         "MIDDLE_CORE_AGENTS": f"bench={agent}",
     }
     return [sys.executable, "-m", "middle_core", "serve", "--port", str(port)], settings

@@ -1,13 +1,16 @@
 """The command line: serve, migrate, dev, token, demo-backend, probe.
 
-The only module that knows the demo. It reads the settings once and hands them on; everything it starts, it ends.
+Only this module knows the demo. It reads the settings once and passes them on.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
+import logging
 import signal
+import socket
 import sys
 import time
 from collections.abc import Iterator
@@ -28,7 +31,9 @@ from middle_core.demo.stack import DevStack
 from middle_core.errors import NotFound
 from middle_core.probe import DEEP_S, PROMPT, SILENCES_S, command
 from middle_core.server import DrainingServer, config_of, end_now
-from middle_core.settings import ProbeSettings, Settings
+from middle_core.settings import ProbeSettings, Settings, explained, naming, unknown_variables
+
+logger = logging.getLogger(__name__)
 
 cli = typer.Typer(no_args_is_help=True, add_completion=False, help="A durable middle tier for CopilotKit chats on LangGraph agents.")
 
@@ -36,8 +41,8 @@ LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 DEV_TOKEN_TTL_S = 3600.0
 MAX_TTL_S = 366 * 86_400.0
 SWITCH_INTERVAL_S = 0.0001
-"""The log's writer thread needs the interpreter a few times for each commit. With Python's 5 ms a busy loop lets it wait that
-long each time, and a first token waits with it; `benchmarks/eventlog.py` shows the difference."""
+"""The log's writer thread needs the interpreter a few times for each commit. With Python's default of 5 ms, a busy event loop lets the
+thread wait that long each time, and the first token waits with it. `benchmarks/eventlog.py` shows the difference."""
 
 Host = Annotated[str, typer.Option(help="The address to listen on.")]
 
@@ -50,18 +55,14 @@ def fail(text: str) -> typer.Exit:
 
 @contextlib.contextmanager
 def settings_or_exit() -> Iterator[Settings]:
-    """The settings, or an end that names the setting that is wrong and never its value.
+    """The settings, or the end of the program with words that name the variable that is wrong, but never its value.
 
-    A ValueError of what is made of them (keys, addresses) ends the program too: its text says what to set.
+    A ValueError of what is made of the settings (keys, addresses) ends the program in the same way: its text says what to set.
     """
     try:
         yield Settings()
     except ValidationError as error:
-        lines = [
-            f"{'.'.join(map(str, item['loc'])) or 'settings'}: {item['msg']}"
-            for item in error.errors(include_input=False, include_url=False)
-        ]
-        raise fail("the settings are not valid.\n  " + "\n  ".join(lines)) from None
+        raise fail("the settings are not valid.\n  " + "\n  ".join(explained(error))) from None
     except ValueError as error:
         raise fail(str(error)) from None
 
@@ -70,32 +71,31 @@ def verifier_of(settings: Settings, issuer: DevIssuer | None, http: httpx.AsyncC
     """Tokens of the configured issuer, or of the dev issuer."""
     if issuer is not None:
         return issuer.verifier()
-    return build_verifier(
-        issuer=settings.jwt_issuer,
-        audience=settings.jwt_audience,
-        public_key=settings.jwt_public_key,
-        secret=settings.jwt_secret.get_secret_value(),
-        jwks_url=settings.jwks_url,
-        http=http,
-    )
+    secret = settings.jwt_secret.get_secret_value()
+    with naming("MIDDLE_CORE_JWKS_URL" if settings.jwks_url else "MIDDLE_CORE_JWT_SECRET" if secret else "MIDDLE_CORE_JWT_PUBLIC_KEY"):
+        return build_verifier(
+            issuer=settings.jwt_issuer,
+            audience=settings.jwt_audience,
+            public_key=settings.jwt_public_key,
+            secret=secret,
+            jwks_url=settings.jwks_url,
+            http=http,
+        )
 
 
 def dev_issuer_of(settings: Settings, host: str) -> DevIssuer | None:
-    """The dev issuer where it may be used; None where a real one is configured. Ends the program where neither may be."""
+    """The dev issuer, or None if a real issuer is configured. Raises ValueError if neither may be used."""
     if settings.verification_configured:
         return None
     if settings.env != "dev":
-        raise fail(
-            "no way to verify tokens is configured. Set MIDDLE_CORE_JWKS_URL, MIDDLE_CORE_JWT_PUBLIC_KEY or MIDDLE_CORE_JWT_SECRET "
-            "(with MIDDLE_CORE_JWT_ISSUER and MIDDLE_CORE_JWT_AUDIENCE), or MIDDLE_CORE_ENV=dev for a try on this machine."
-        )
+        settings.require_production()
     if host not in LOOPBACK:
-        raise fail(f"the dev issuer signs in anybody, so it serves this machine only: use --host 127.0.0.1 instead of {host}.")
+        raise ValueError(f"the dev issuer signs in anybody, so it serves this machine only: use --host 127.0.0.1 instead of {host}.")
     return DevIssuer.open(settings.data_dir)
 
 
 def mint_with(issuer: DevIssuer) -> Any:
-    """What `POST /dev/token` answers: a token for one of the demo's people."""
+    """What `POST /dev/token` answers: a token for one of the people of the demo."""
 
     def mint(subject: str) -> dict[str, Any]:
         person = next((person for person in PEOPLE if person.sub == subject), None)
@@ -112,19 +112,44 @@ def mint_with(issuer: DevIssuer) -> Any:
     return mint
 
 
+def bound(host: str, port: int) -> socket.socket:
+    """A socket at this address, which does not listen yet. Taken before the database is opened, so that a second server touches nothing.
+
+    Raises:
+        ValueError: the text says what is wrong with the address.
+    """
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        taken = socket.socket(family, kind, protocol)
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        taken.bind(address)
+    except socket.gaierror as error:
+        raise ValueError(f"--host: {host} is not an address of this machine ({error.strerror}).") from error
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise ValueError(f"--port: port {port} of {host} is in use by another program. Stop it, or choose another port.") from error
+        raise ValueError(f"--host, --port: cannot listen on {host}, port {port}: {error.strerror}.") from error
+    return taken
+
+
 @cli.command()
 def serve(host: Host = "127.0.0.1", port: Annotated[int, typer.Option(help="The port to listen on.", min=0, max=65_535)] = 8000) -> None:
     """Run one replica."""
     with settings_or_exit() as settings:
         telemetry.configure(plain=settings.env == "dev")
+        for sentence in unknown_variables():
+            logger.warning(sentence)
+        if settings.env != "dev":
+            settings.require_production()
         issuer = dev_issuer_of(settings, host)
         verify = verifier_of(settings, issuer, httpx.AsyncClient(timeout=5.0, follow_redirects=False, trust_env=False))
         app = create_app(settings, verify, mint_dev_token=mint_with(issuer) if issuer is not None else None)
         server = DrainingServer(config_of(app, host, port))
+        listening = bound(host, port)
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, end_now)
         sys.setswitchinterval(SWITCH_INTERVAL_S)
-        server.run()
+        server.run([listening])
         if not server.started:
             raise typer.Exit(3)
 
@@ -212,7 +237,7 @@ def probe_hops(  # noqa: PLR0917 - options, all of them named
 
 @cli.command()
 def dev(port: Annotated[int, typer.Option(envvar="PORT", help="The page's port.")] = 3000) -> None:
-    """Run all parts on this machine, and say where they are. What `make run` ends in."""
+    """Run all parts on this machine, and print one URL. What `make run` ends in."""
     telemetry.configure(plain=True)
     with settings_or_exit() as settings:
         sys.exit(DevStack(page_port=port, data_dir=settings.data_dir).run())

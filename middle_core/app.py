@@ -24,6 +24,7 @@ from middle_core.agents.registry import AgentDeps, AgentNotLoaded
 from middle_core.auth.verify import Verifier
 from middle_core.backend.client import BackendClient
 from middle_core.contract.info import AgentInfo, Info
+from middle_core.masking import mask
 from middle_core.models.cerebras.model import Waiting
 from middle_core.models.factory import build_model, close_model
 from middle_core.node_api.emit import progress
@@ -32,7 +33,7 @@ from middle_core.runs.graph.source import GraphSource
 from middle_core.runs.intake.turn import AgentRules
 from middle_core.runs.service import RunService
 from middle_core.runs.supervisor import Supervisor
-from middle_core.settings import Settings
+from middle_core.settings import NO_BACKEND, Settings, naming
 from middle_core.stores.sqlite.checkpoints import open_saver
 from middle_core.stores.sqlite.file import DatabaseRefused, database_path, schema_version
 from middle_core.stores.sqlite.log import SqliteEventLog
@@ -76,10 +77,13 @@ async def open_parts(settings: Settings, specs: Mapping[str, Any]) -> AsyncItera
             settings.model,
             cerebras_api_key=settings.cerebras_api_key.get_secret_value(),
             cerebras_base_url=settings.cerebras_base_url,
+            openai_api_key=settings.openai_api_key.get_secret_value(),
             on_wait=_say_waiting,
         )
         stack.push_async_callback(close_model, model)
-        deps = AgentDeps(checkpointer=saver, model=model, backend=BackendClient(settings.backend_url, http))
+        with naming("MIDDLE_CORE_BACKEND_URL"):
+            backend = BackendClient(settings.resolved_backend_url, http)
+        deps = AgentDeps(checkpointer=saver, model=model, backend=backend)
         agents = await registry.load(specs, deps)
         sources = {
             name: GraphSource(name, agent.graph, AgentRules(agent.client_writable, agent.server_tools, agent.legacy_interrupts))
@@ -108,6 +112,20 @@ async def open_parts(settings: Settings, specs: Mapping[str, Any]) -> AsyncItera
             )
             yield Parts(service, supervisor, default, info, settings.drain_s)
             await supervisor.drain(within_s=settings.drain_s)
+
+
+def _say_started(settings: Settings, parts: Parts) -> None:
+    """One line that says what serves: for whoever asks later what this server was."""
+    names = [agent.name + (" (default)" if agent.default else "") for agent in parts.info.agents]
+    facts = {
+        "version": __version__,
+        "agents": ", ".join(names),
+        "model": parts.info.model,
+        "store": mask(settings.resolved_database_url),
+        "auth": settings.verification,
+        "backend": settings.resolved_backend_url or NO_BACKEND,
+    }
+    logger.info("started", extra=facts)
 
 
 async def migrate(settings: Settings) -> tuple[int, int]:
@@ -144,6 +162,7 @@ def create_app(
                 app.state.refused = str(error)
                 raise
             app.state.parts = parts
+            _say_started(settings, parts)
             caller = Caller(verify)
             policy = StreamPolicy(heartbeat_s=settings.heartbeat_s, max_stream_s=settings.max_stream_s)
             app.include_router(health.router(parts.service))

@@ -1,30 +1,24 @@
 """Logs, configured once by `__main__`: one JSON object a line in production, plain lines in dev.
 
-Whatever looks like a compact JWT, a provider key or the password in a URL is masked on its way out. That is the last net, not the
-rule: nothing in this code base logs one.
+Every line passes `masking.mask`, exceptions included.
 """
 
 from __future__ import annotations
 
 import logging
-import re
 import sys
 import traceback
 from typing import Any, Final
 
 import orjson
 
-SECRET: Final = re.compile(r"eyJ[\w-]{8,}\.[\w-]+\.[\w-]*|\b(?:csk|sk)-[\w-]{8,}|(?<=://)[^\s/:@]*:[^\s/@]+(?=@)")
+from middle_core.masking import mask
+
 _KNOWN: Final = frozenset(logging.LogRecord("", 0, "", 0, "", (), None).__dict__) | {"message", "asctime", "color_message", "taskName"}
 
 
-def mask(text: str) -> str:
-    """The text with every token-like part replaced by `***`."""
-    return SECRET.sub("***", text)
-
-
 class JsonFormatter(logging.Formatter):
-    """A record as one JSON object: time, level, logger, message, the `extra` fields, and the exception if any."""
+    """A record as one JSON object: time, level, logger, message, the `extra` fields, and the exception if there is one."""
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, Any] = {
@@ -40,7 +34,7 @@ class JsonFormatter(logging.Formatter):
 
 
 class PlainFormatter(logging.Formatter):
-    """For a person at a terminal: the same facts on one line, the exception below."""
+    """The same facts on one line for a person at a terminal, with the exception below."""
 
     def format(self, record: logging.LogRecord) -> str:
         extra = " ".join(f"{key}={value}" for key, value in record.__dict__.items() if key not in _KNOWN)
@@ -48,7 +42,14 @@ class PlainFormatter(logging.Formatter):
 
 
 def configure(*, plain: bool, level: int = logging.INFO) -> None:
-    """Send every log line to stderr in one form. httpx is quietened: it would log each request's URL."""
+    """Send every log line to stderr in one form.
+
+    httpx logs from `WARNING` on only, because it would log the URL of each request.
+
+    Args:
+        plain: lines for a terminal instead of JSON.
+        level: the least level that is logged.
+    """
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(PlainFormatter("%(levelname)-7s %(name)s: %(message)s") if plain else JsonFormatter())
     root = logging.getLogger()

@@ -1,14 +1,14 @@
-"""The agents a server runs: from import paths in the settings to graphs bound to the server's checkpointer.
+"""The agents of a server: the import paths of the settings become graphs that are bound to the server's checkpointer.
 
-A spec is `pkg.module:attribute`, and the attribute is one of
+A path is `package.module:attribute`. The attribute is one of
 
     a compiled graph, an uncompiled StateGraph, an AgentSpec,
-    or a function, sync or async, that returns one of these; it may take one argument, the AgentDeps.
+    or a function, sync or async, that returns one of these. It may take one argument, the AgentDeps.
 
-A team that embeds the server may hand over such an object itself instead of a path to it.
+A team that embeds the server may give such an object itself instead of a path.
 
-Whatever its own checkpointer was, a graph is bound to the server's. A bare graph gets safe defaults: nothing
-of its state can be written by a client. This module imports what it is told to and runs no agent.
+A graph loses its own checkpointer and gets the server's. A client cannot write the state of a bare graph; an AgentSpec can allow
+single keys. This module imports what it is told to import, and runs no agent.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from langgraph.prebuilt import ToolNode
 from langgraph.pregel import Pregel
 
 from middle_core.agents.dispatch import ToolsNode
+from middle_core.agents.faults import explained
 from middle_core.backend.client import BackendClient
 from middle_core.errors import MiddleCoreError
 
@@ -40,14 +41,20 @@ T = TypeVar("T")
 
 
 class AgentNotLoaded(MiddleCoreError):
-    """An entry of MIDDLE_CORE_AGENTS does not lead to a graph."""
+    """An entry of MIDDLE_CORE_AGENTS does not lead to a graph. The text names the entry and says what is wrong with it."""
 
     title = "Agent not loaded"
 
 
 @dataclass(frozen=True, slots=True)
 class AgentDeps:
-    """What a factory may use. The checkpointer is bound to the graph afterwards in any case."""
+    """What a factory may use.
+
+    Args:
+        checkpointer: the server's. The graph gets it in any case, so a factory seldom needs it.
+        model: the chat model of the settings.
+        backend: a client of backend-core that sends the caller's token.
+    """
 
     checkpointer: BaseCheckpointSaver[Any]
     model: BaseChatModel
@@ -58,9 +65,13 @@ class AgentDeps:
 class AgentSpec:
     """A graph and what the server has to know of it beyond the graph.
 
-    client_writable: state keys that a browser may set. tools: the server's own tools, which no tool of the
-    browser may shadow; those in a ToolNode or in `dispatch.tools_node` are found without being named.
-    legacy_interrupts: for a page with CopilotKit's older `useLangGraphInterrupt`, which knows no AG-UI 1.0 outcome.
+    Args:
+        graph: compiled or not.
+        description: what the agent is for, in words for people.
+        client_writable: keys of the state that a browser may set.
+        tools: the server's own tools, which no tool of a browser may replace. Tools in a ToolNode or in `dispatch.tools_node` are
+            found without being named here.
+        legacy_interrupts: for a page with CopilotKit's older `useLangGraphInterrupt`, which knows no AG-UI 1.0 outcome.
     """
 
     graph: Graph | StateGraph[Any, Any, Any, Any]
@@ -74,8 +85,15 @@ class AgentSpec:
 class Agent:
     """An agent, ready to run.
 
-    stock_tool_nodes: its nodes that are LangGraph's ToolNode. They run, but without the ledger: a resume runs
-    finished calls again, and a tool's error may end the run.
+    Args:
+        name: its name in the settings and in addresses.
+        description: see `AgentSpec`.
+        graph: compiled, with the server's checkpointer.
+        client_writable: see `AgentSpec`.
+        server_tools: names of the server's own tools.
+        stock_tool_nodes: paths of the nodes that are LangGraph's ToolNode. They run, but without the ledger: a resume runs finished
+            calls again, and a tool's error may end the run.
+        legacy_interrupts: see `AgentSpec`.
     """
 
     name: str
@@ -88,7 +106,15 @@ class Agent:
 
 
 async def load(specs: Mapping[str, Any], deps: AgentDeps) -> dict[str, Agent]:
-    """The agents by name; each spec is an import path or the object itself. Raises `AgentNotLoaded`, which names the setting, the entry and what is wrong with it."""
+    """The agents by name.
+
+    Args:
+        specs: an import path, or the object itself, by name.
+        deps: what factories may use.
+
+    Raises:
+        AgentNotLoaded: an entry does not lead to a graph.
+    """
     return {name: await _load(name, spec, deps) for name, spec in specs.items()}
 
 
@@ -122,7 +148,7 @@ def _attribute(path: str, entry: str) -> Any:
     except ModuleNotFoundError as error:
         raise AgentNotLoaded(f"{entry}: there is no module {error.name!r}. Is the package installed, and is the path right?") from error
     except Exception as error:
-        raise AgentNotLoaded(f"{entry}: the module {module_name!r} fails when it is imported ({type(error).__name__}).") from error
+        raise AgentNotLoaded(f"{entry}: the import of {module_name!r} failed: {explained(error, module_name)}") from error
     for part in attribute.split("."):
         if not hasattr(found, part):
             raise AgentNotLoaded(f"{entry}: the module {module_name!r} has no attribute {attribute!r}.")
@@ -131,7 +157,7 @@ def _attribute(path: str, entry: str) -> Any:
 
 
 async def _call(found: Any, deps: AgentDeps, entry: str) -> Any:
-    """What the attribute is, or what it returns if it is a factory."""
+    """The attribute itself, or what it returns if it is a factory."""
     if isinstance(found, AgentSpec | StateGraph | Runnable) or not callable(found):
         return found
     ready = _ready(found, deps, entry)
@@ -139,11 +165,12 @@ async def _call(found: Any, deps: AgentDeps, entry: str) -> Any:
         made = ready()
         return await made if inspect.isawaitable(made) else made
     except Exception as error:
-        raise AgentNotLoaded(f"{entry}: the factory failed ({type(error).__name__}).") from error
+        module = getattr(found, "__module__", None) or type(found).__module__
+        raise AgentNotLoaded(f"{entry}: the factory failed: {explained(error, module)}") from error
 
 
 def _ready(factory: Callable[..., Any], deps: AgentDeps, entry: str) -> Callable[[], Any]:
-    """The factory with the dependencies in the one place it has for them, if it has one."""
+    """The factory with `deps` as its one argument, if it takes one."""
     try:
         parameters = inspect.signature(factory).parameters.values()
     except ValueError as error:
@@ -173,7 +200,7 @@ def _bound(graph: Any, checkpointer: BaseCheckpointSaver[Any], entry: str) -> Gr
 
 
 def _tool_nodes(graph: Graph, kind: type[T]) -> Iterator[tuple[str, T]]:
-    """The nodes of that kind by path, those of graphs within the graph included."""
+    """The nodes of that kind with their paths, subgraphs included."""
     inner = graph.get_subgraphs(recurse=True)
     for path, level in (("", graph), *((f"{path}|", level) for path, level in inner if isinstance(level, Pregel))):
         for name, node in level.nodes.items():

@@ -1,9 +1,8 @@
-"""The client of backend-core's REST API: what the tools of an agent call, as the person who asked.
+"""The client of backend-core's REST API, for the tools of an agent. It calls as the person who asked.
 
-The caller's JWT goes along byte for byte, so that backend-core alone decides what a person may do. This
-module keeps no token, follows no redirect (a token must not travel on), and lets no exception of httpx or
-pydantic out: what goes wrong is an error of `middle_core.errors` with words for people, its cause chained.
-It knows nothing of agents, runs or the web.
+The caller's JWT is sent byte for byte, so that backend-core alone decides what a person may do. This module keeps no token and
+follows no redirect, because a token must not reach another server. Every fault is raised as an error of `middle_core.errors` with
+words for people and its cause chained. This module knows no agent, no run and no door.
 """
 
 from __future__ import annotations
@@ -38,35 +37,43 @@ REFUSALS: Final[Mapping[int, tuple[type[MiddleCoreError], str | None]]] = {
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 Params: TypeAlias = Mapping[str, str | list[str]]
-"""A query; a list is the parameter repeated, an empty one is not sent."""
+"""A query. A list repeats the parameter; an empty list is not sent."""
 
 
 class BackendClient:
-    """Typed calls to backend-core, one method per verb of the contract.
+    """Typed calls to backend-core, one method for each verb of the contract.
 
-    base_url: scheme, host and perhaps a path prefix, without credentials. http: shared and owned by the
-    caller; its cookies, default headers and auth are not used, because they would mix users.
-    timeout_s bounds a whole call, retry included; max_response_bytes bounds what is read of an answer.
+    Every method raises `Unauthorized`, `Forbidden`, `RateLimited` or `BackendUnavailable`, and `NotFound`, `InvalidRequest` or
+    `TooLarge` if the request is to blame. Cancelling the task closes the request.
 
-    Every method raises `Unauthorized`, `Forbidden`, `RateLimited` or `BackendUnavailable`, and `NotFound`,
-    `InvalidRequest` or `TooLarge` where the request is to blame. Cancelling the task closes the request.
+    Args:
+        base_url: scheme, host and perhaps a path prefix, without credentials. None means that there is no backend-core: then every
+            call raises `BackendUnavailable`.
+        http: a client that its owner shares and closes. Its cookies, default headers and auth are not used, because they would mix
+            users.
+        timeout_s: seconds for a whole call, its retry included.
+        max_response_bytes: the most that is read of an answer.
     """
 
     def __init__(
-        self, base_url: str, http: httpx.AsyncClient, *, timeout_s: float = 15.0, max_response_bytes: int = 2 * 1024 * 1024
+        self, base_url: str | None, http: httpx.AsyncClient, *, timeout_s: float = 15.0, max_response_bytes: int = 2 * 1024 * 1024
     ) -> None:
-        url = httpx.URL(base_url)
-        if url.scheme not in ("http", "https") or not url.host or url.userinfo or url.query or url.fragment:
-            raise ValueError("The address of backend-core must be http(s)://host[:port][/prefix], without credentials or a query.")
+        url = httpx.URL(base_url or "")
+        self._exists = base_url is not None
+        if self._exists and (url.scheme not in ("http", "https") or not url.host or url.userinfo or url.query or url.fragment):
+            raise ValueError("the address of backend-core must be http(s)://host[:port][/prefix], without credentials or a query.")
         self._base = str(url).rstrip("/") + "/api/v1"
         self._http = http
         self._timeout_s = timeout_s
         self._max_bytes = max_response_bytes
 
     async def search(self, query: str, *, k: int = 5, sources: Sequence[str] = ()) -> SearchResult:
-        """The k passages that match best, best first. The query is a person's words, not a syntax.
+        """The passages that match best, best first.
 
-        sources: ids to search in; none means all of them.
+        Args:
+            query: a person's words; it has no syntax.
+            k: the most passages.
+            sources: ids of the sources to search in; none means all.
         """
         return await self._call(SearchResult, "GET", "search", params={"q": query, "k": str(k), "source": list(sources)})
 
@@ -79,11 +86,11 @@ class BackendClient:
         return await self._call(Source, "GET", f"sources/{segment(source_id)}")
 
     async def delete_source(self, source_id: str, *, idempotency_key: str) -> Deletion:
-        """Delete a source for good. The same key gets the first answer again and deletes nothing more."""
+        """Delete a source for good. A second call with the same key gets the first answer and deletes nothing."""
         return await self._call(Deletion, "DELETE", f"sources/{segment(source_id)}", headers={"Idempotency-Key": idempotency_key})
 
     async def ingest(self, request: IngestRequest) -> Job:
-        """Add a source from a text or a URL (which backend-core fetches, never this process)."""
+        """Add a source from a text or a URL. backend-core fetches the URL, never this process."""
         return await self._call(Job, "POST", "ingest", content=request.model_dump_json(exclude_none=True).encode())
 
     async def get_job(self, job_id: str) -> Job:
@@ -104,6 +111,8 @@ class BackendClient:
         headers: Mapping[str, str] | None = None,
         content: bytes | None = None,
     ) -> ModelT:
+        if not self._exists:
+            raise BackendUnavailable("This server has no knowledge service. Its operator can name one.")
         request = self._request(method, path, params=params, headers=headers or {}, content=content)
         try:
             async with asyncio.timeout(self._timeout_s):
@@ -122,7 +131,7 @@ class BackendClient:
     def _request(
         self, method: str, path: str, *, params: Params | None, headers: Mapping[str, str], content: bytes | None
     ) -> httpx.Request:
-        """A request of its own making: `http.build_request` would add the shared client's cookies and headers."""
+        """The request. It is not made by `http.build_request`, which would add the shared client's cookies and headers."""
         try:
             token = CALLER.get().credential.token
         except LookupError as error:
@@ -132,13 +141,13 @@ class BackendClient:
             sent["Content-Type"] = "application/json"
         try:
             request = httpx.Request(method, f"{self._base}/{path}", params=params, headers=sent, content=content)
-        except (UnicodeError, httpx.InvalidURL) as error:  # lone surrogates in what a model wrote
+        except (UnicodeError, httpx.InvalidURL) as error:  # a model may write lone surrogates
             raise InvalidRequest("The request to the knowledge service holds characters that cannot be sent.") from error
         request.extensions["timeout"] = httpx.Timeout(self._timeout_s).as_dict()
         return request
 
     async def _send_patiently(self, request: httpx.Request) -> tuple[int, httpx.Headers, bytes]:
-        """Send; a GET whose connection broke (a stale keep-alive, a restart) is sent once more."""
+        """Send the request. A GET whose connection broke (a stale keep-alive, a restart) is sent once more."""
         try:
             return await self._send(request)
         except (httpx.NetworkError, httpx.RemoteProtocolError):
@@ -150,7 +159,7 @@ class BackendClient:
         response = await self._http.send(request, stream=True, auth=None, follow_redirects=False)
         try:
             if response.headers.get("content-encoding", "identity") != "identity":
-                # Not asked for; and a few bytes could unpack to any size before they can be counted.
+                # The request did not ask for compression, and a few bytes could unpack to any size before they are counted.
                 raise BackendUnavailable("The knowledge service gave an answer that cannot be read.")
             body = bytearray()
             async for chunk in response.aiter_raw():
@@ -163,8 +172,12 @@ class BackendClient:
 
 
 def segment(value: str) -> str:
-    """One path segment, quoted so that it stays one. Raises `NotFound` for what cannot be an id (empty, dots, too long)."""
-    if not value or len(value) > MAX_ID_CHARS or value in (".", ".."):  # dot segments are resolved even when quoted
+    """The value as one quoted path segment.
+
+    Raises:
+        NotFound: the value cannot be an id: it is empty, dots only, or too long.
+    """
+    if not value or len(value) > MAX_ID_CHARS or value in (".", ".."):  # a client resolves dot segments even if they are quoted
         raise NotFound
     try:
         return quote(value, safe="")
@@ -173,7 +186,7 @@ def segment(value: str) -> str:
 
 
 def refusal(status: int, headers: Mapping[str, str], body: bytes) -> MiddleCoreError:
-    """The typed error of an answer that is not 2xx. 5xx, redirects and what the contract does not name: `BackendUnavailable`."""
+    """The typed error for an answer that is not 2xx. A 5xx, a redirect or an unknown status is `BackendUnavailable`."""
     kind, text = REFUSALS.get(status, (BackendUnavailable, None))
     if kind is InvalidRequest:
         text = safe_detail(headers, body) or text
@@ -181,18 +194,18 @@ def refusal(status: int, headers: Mapping[str, str], body: bytes) -> MiddleCoreE
 
 
 def safe_detail(headers: Mapping[str, str], body: bytes) -> str | None:
-    """The `detail` of a problem+json answer, fit to be shown: one printable line of bounded length."""
+    """The `detail` of a problem+json answer as one printable line of bounded length, or None."""
     if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/problem+json":
         return None
     try:
         detail = Problem.model_validate_json(body).detail
     except ValidationError:
-        return None  # a proxy's or another service's error: its words are not for people
+        return None  # the answer of a proxy or of another service, whose words are not for people
     line = " ".join("".join(c if c.isprintable() else " " for c in detail).split())
     return line if len(line) <= MAX_DETAIL_CHARS else line[: MAX_DETAIL_CHARS - 1] + "…"
 
 
 def retry_after(value: str) -> float | None:
-    """Seconds of a Retry-After header in its numeric form, bounded; None for a date or nonsense."""
+    """The seconds of a Retry-After header in its numeric form, bounded; None for a date or another text."""
     text = value.strip()
     return min(float(text), MAX_RETRY_AFTER_S) if text.isascii() and text.isdigit() and len(text) < 10 else None

@@ -1,8 +1,7 @@
-"""Tokens for development: one random key per data folder, and three people to be.
+"""Tokens for development: one random key per data folder, and three people to sign in as.
 
-The key is made once, readable by its owner only, and put in place atomically, so that processes that start
-together agree on it. Only the public half is needed to verify. Never for production: whoever can read the
-data folder can be anyone.
+The key is made once, readable by its owner only, and put in place atomically, so that processes which start at the same time use the
+same key. To verify, its public half is enough. Never for production: anyone who can read the data folder can sign in as anybody.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ KEY_FILE: Final = "dev-key.pem"
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Someone to sign in as. One role; backend-core knows which others it includes."""
+    """A person to sign in as. backend-core knows which other roles the one role includes."""
 
     sub: str
     name: str
@@ -48,13 +47,23 @@ class DevIssuer:
 
     @classmethod
     def open(cls, data_dir: Path) -> Self:
-        """The issuer of this folder; the folder and the key are made if absent. Raises ValueError for a key file that is no key."""
+        """The issuer of this folder. The folder and the key are made if they do not exist.
+
+        Raises:
+            ValueError: the folder cannot be used, or the key file is damaged.
+        """
         path = data_dir / KEY_FILE
-        if not path.exists():
-            data_dir.mkdir(parents=True, exist_ok=True)
-            make_key(path)
         try:
-            key = load_pem_private_key(path.read_bytes(), password=None)
+            if not path.exists():
+                data_dir.mkdir(parents=True, exist_ok=True)
+                make_key(path)
+            pem = path.read_bytes()
+        except OSError as error:
+            raise ValueError(
+                f"MIDDLE_CORE_DATA_DIR: the folder {data_dir} cannot be used ({error.strerror}). Name one that can be written."
+            ) from error
+        try:
+            key = load_pem_private_key(pem, password=None)
         except ValueError as error:
             raise ValueError(f"{KEY_FILE} in the data folder is damaged. Delete it; a new one is made at the next start.") from error
         if not isinstance(key, Ed25519PrivateKey):
@@ -87,7 +96,7 @@ class DevIssuer:
 
 
 def make_key(path: Path) -> None:
-    """Put a new key at `path` unless someone else does so first; a reader sees a whole key or none."""
+    """Put a new key at `path`, unless another process does so first. A reader sees a whole key or none."""
     pem = Ed25519PrivateKey.generate().private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=".dev-key-")  # made with mode 0600
     try:

@@ -14,6 +14,7 @@ from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
 from langchain_core.messages import BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_openai import ChatOpenAI
+from pydantic import SecretStr
 
 from middle_core.errors import ModelError, ModelStreamCut, ModelUnavailable
 from middle_core.models.cerebras.errors import by_status
@@ -21,8 +22,42 @@ from middle_core.models.cerebras.errors import by_status
 FAULTS = (openai.APIError, httpx.HTTPError)
 
 
+def openai_compatible(name: str, base_url: str, api_key: str) -> ChatOpenAICompatible:
+    """The model at an OpenAI-compatible server.
+
+    Args:
+        name: the model's name at that server.
+        base_url: the server's address, with its `/v1`.
+        api_key: sent as a bearer token. Without one no such header is sent.
+    """
+    # The key is never None or empty here: the package would then read OPENAI_API_KEY from the environment, or refuse to start.
+    asynchronous = openai.DefaultAsyncHttpxClient(event_hooks={} if api_key else {"request": [_without_key_async]})
+    synchronous = openai.DefaultHttpxClient(event_hooks={} if api_key else {"request": [_without_key]})
+    return ChatOpenAICompatible(
+        model=name,
+        base_url=base_url,
+        api_key=SecretStr(api_key or "none"),
+        stream_usage=True,
+        http_async_client=asynchronous,
+        http_client=synchronous,
+    )
+
+
+def _without_key(request: httpx.Request) -> None:
+    del request.headers["authorization"]
+
+
+async def _without_key_async(request: httpx.Request) -> None:
+    _without_key(request)
+
+
 class ChatOpenAICompatible(ChatOpenAI):
     """Raises the model errors of `middle_core.errors` from its async calls, with the SDK's error as the cause."""
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self.root_async_client.close()
+        self.root_client.close()
 
     async def _astream(self, *args: Any, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
         begun = False

@@ -35,7 +35,7 @@ def variables() -> set[str]:
 
 def test_every_setting_is_documented_and_every_documented_one_exists() -> None:
     text = read("configuration.md")
-    named = set(re.findall(r"`((?:MIDDLE_CORE|CEREBRAS)_[A-Z_]+)`", text))
+    named = set(re.findall(r"`((?:MIDDLE_CORE|CEREBRAS|OPENAI)_[A-Z_]+)`", text))
     assert named - {"MIDDLE_CORE_URL"} <= variables()
     assert variables() - named == set()
 

@@ -1,8 +1,7 @@
-"""What a text of the repository names is there: files, links, headings, make targets, modules, names of code, commands, variables."""
+"""What a text of the repository names is there: files, links, headings, make targets, modules, commands, environment variables."""
 
 from __future__ import annotations
 
-import importlib
 import re
 import subprocess
 from collections.abc import Iterator
@@ -12,7 +11,6 @@ import pytest
 import typer.main
 
 from middle_core.__main__ import cli
-from middle_core.events import QUESTION_ACTIVITY, Custom
 from middle_core.settings import ProbeSettings, Settings
 
 ROOT = Path(__file__).parents[2]
@@ -22,8 +20,8 @@ FILE = re.compile(
 )
 EXAMPLES = {"my_agent.py", "tls.conf.template"}
 """Files that a reader makes, so they are not in the repository."""
-OF_OTHERS = {"CEREBRAS_CUSTOM_HEADERS"}
-"""A variable that the SDK of Cerebras reads, and that our code must ignore."""
+OF_OTHERS = {"CEREBRAS_CUSTOM_HEADERS", "MIDDLE_CORE_SERVICE_HOST"}
+"""What the SDK of Cerebras reads and our code must ignore, and what Kubernetes sets for a service of this name."""
 
 
 def tracked(*patterns: str) -> list[str]:
@@ -115,41 +113,6 @@ def test_every_module_that_a_text_runs_is_one() -> None:
     assert gone == []
 
 
-def exists(name: str) -> bool:
-    """Whether a dotted name of middle_core is that of a module, or of something in one: `runs.service.RunService`."""
-    parts = ["middle_core", *name.removeprefix("middle_core.").split(".")]
-    for length in range(len(parts), 1, -1):
-        try:
-            found = importlib.import_module(".".join(parts[:length]))
-        except ModuleNotFoundError:
-            continue
-        for attribute in parts[length:]:
-            if attribute in getattr(found, "__annotations__", {}):
-                return True
-            if not hasattr(found, attribute):
-                return False
-            found = getattr(found, attribute)
-        return True
-    return False
-
-
-def test_every_name_of_our_code_that_a_text_names_is_there() -> None:
-    """A name in backticks that begins with a package or module of middle_core, as `agui.gate`; events have names like it."""
-    tops = {PurePosixPath(name).parts[1].removesuffix(".py") for name in FILES if re.fullmatch(r"middle_core/\w+(/.*|\.py)", name)}
-    events = {*(name.value for name in Custom), QUESTION_ACTIVITY}
-    named = {
-        (name, dotted)
-        for name in TEXTS
-        if name != "CHANGELOG.md"
-        for dotted in re.findall(r"`((?:middle_core\.)?[a-z_]+(?:\.[A-Za-z_]+)+)(?:\(\))?`", text_of(name))
-        if dotted.removeprefix("middle_core.").split(".")[0] in tops and not dotted.startswith("app.state.") and not FILE.fullmatch(dotted)
-    }
-    assert len(named) > 50
-    assert exists("runs.service.RunService.start")
-    assert not exists("runs.service.gone")
-    assert {(name, dotted) for name, dotted in named if dotted not in events and not exists(dotted)} == set()
-
-
 def test_every_command_that_a_text_names_is_one() -> None:
     commands = set(getattr(typer.main.get_command(cli), "commands", ()))
     named = {(name, command) for name in TEXTS for command in re.findall(r"python -m middle_core ([a-z-]+)", text_of(name))}
@@ -168,7 +131,7 @@ def test_every_variable_that_a_text_names_is_read() -> None:
     named = {
         (name, variable)
         for name in texts
-        for variable in re.findall(r"\b((?:MIDDLE_CORE|FRONTEND_CORE|CEREBRAS)_[A-Z_]*[A-Z])\b", text_of(name))
+        for variable in re.findall(r"\b((?:MIDDLE_CORE|FRONTEND_CORE|CEREBRAS|OPENAI)_[A-Z_]*[A-Z])\b", text_of(name))
     }
     assert len(named) > 50
     assert {(name, variable) for name, variable in named if variable not in read | OF_OTHERS} == set()

@@ -62,6 +62,7 @@ async def serve(
         "MIDDLE_CORE_JWT_ISSUER": ISSUER,
         "MIDDLE_CORE_JWT_AUDIENCE": AUDIENCE,
         "MIDDLE_CORE_MODEL": "offline",
+        "MIDDLE_CORE_BACKEND_URL": "none",
         **({"MIDDLE_CORE_AGENTS": agents} if agents else {}),
         **(env or {}),
     }

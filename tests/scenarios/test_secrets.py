@@ -13,7 +13,8 @@ from middle_core.auth.principal import CALLER, Credential
 from middle_core.auth.verify import secret_verifier
 from middle_core.demo import backend_core
 from middle_core.events import RunId
-from middle_core.telemetry import JsonFormatter, PlainFormatter, mask
+from middle_core.masking import mask
+from middle_core.telemetry import JsonFormatter, PlainFormatter
 from tests.fakes.graphs import one_node
 from tests.fakes.http_server import serving
 from tests.fakes.stack import Reader, stack

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from langchain_core.messages import AIMessage
@@ -10,6 +11,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.prebuilt import ToolNode
+from pydantic import BaseModel
 
 from middle_core.agents.dispatch import add_tools
 from middle_core.agents.frontend import FrontendState
@@ -113,6 +115,26 @@ def needs_two(deps: AgentDeps, colour: str) -> Graph:
 
 def fails() -> Graph:
     raise RuntimeError("postgres://user:hunter2@db")
+
+
+def crm_url() -> str:
+    raise ValueError("MY_CRM_URL is not set")
+
+
+def lacks_a_setting() -> Graph:
+    raise AssertionError(crm_url())
+
+
+def fails_in_a_library() -> Graph:
+    raise AssertionError(json.loads("no JSON"))
+
+
+class TeamSettings(BaseModel):
+    password: int
+
+
+def refuses_a_value() -> Graph:
+    raise AssertionError(TeamSettings.model_validate({"password": "hunter2"}))
 
 
 def fails_in_words() -> Graph:

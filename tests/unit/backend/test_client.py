@@ -103,6 +103,12 @@ async def test_forty_at_once_each_send_their_own_token() -> None:
         )
 
 
+async def test_without_a_backend_each_call_says_so() -> None:
+    async with http_client() as http:
+        with pytest.raises(BackendUnavailable, match="no knowledge service"):
+            await BackendClient(None, http).list_sources()
+
+
 async def test_without_a_caller_nothing_is_sent() -> None:
     async with HttpServer(always(answer(200, SOURCES))) as server, http_client() as http:
         with pytest.raises(Unauthorized):

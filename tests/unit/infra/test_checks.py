@@ -64,7 +64,7 @@ WRONG = {
     "a setting that is refused": (API, "param heartbeatSeconds int = 10", "param heartbeatSeconds int = -1", "would refuse its settings"),
     "an issuer that is missing": (API, "{ name: 'MIDDLE_CORE_JWT_ISSUER', value: jwtIssuer }", "", "would refuse its settings"),
     "no verification": (API, "{ name: 'MIDDLE_CORE_JWKS_URL', value: jwksUrl }", "", "no way to verify tokens"),
-    "no backend": (API, "{ name: 'MIDDLE_CORE_BACKEND_URL', value: backendUrl }", "", "MIDDLE_CORE_BACKEND_URL must be set"),
+    "no backend": (API, "{ name: 'MIDDLE_CORE_BACKEND_URL', value: backendUrl }", "", "Set MIDDLE_CORE_BACKEND_URL"),
     "dev in production": (API, "{ name: 'MIDDLE_CORE_MODEL', value: model }", "{ name: 'MIDDLE_CORE_ENV', value: 'dev' }", "must stay production"),
     "no address of the service": (WEB, "{ name: 'MIDDLE_CORE_URL', value: apiUrl }", "", "set MIDDLE_CORE_URL"),
     "a secret as a value": (API, "name: 'CEREBRAS_API_KEY', secretRef: 'cerebras-api-key'", "name: 'CEREBRAS_API_KEY', value: 'csk'", "must be a secretRef"),

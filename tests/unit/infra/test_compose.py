@@ -24,20 +24,19 @@ def test_it_is_what_the_specification_knows() -> None:
 
 def test_the_settings_exist_and_suffice() -> None:
     env = SERVICES["api"]["environment"]
-    given = {
-        name: f"https://{name}" if str(value).startswith("${") else value for name, value in env.items() if name != "MIDDLE_CORE_MODEL"
-    }
+    given = {name: f"https://{name}" if str(value).startswith("${") else value for name, value in env.items()}
     assert set(env) <= set(apps.variables())
     settings = apps.settings_of(given)
     assert settings.verification_configured
     assert settings.env == "production"
+    settings.require_production()
     assert set(SERVICES["web"]["environment"]) <= apps.page_variables()
 
 
 def test_what_must_be_set_is_asked_for() -> None:
     """`${NAME:?words}` stops the start with those words; a secret is never written down."""
     env = SERVICES["api"]["environment"]
-    needed = {"MIDDLE_CORE_JWKS_URL", "MIDDLE_CORE_JWT_ISSUER", "MIDDLE_CORE_JWT_AUDIENCE", "MIDDLE_CORE_BACKEND_URL", "CEREBRAS_API_KEY"}
+    needed = {"MIDDLE_CORE_JWKS_URL", "MIDDLE_CORE_JWT_ISSUER", "MIDDLE_CORE_JWT_AUDIENCE", "MIDDLE_CORE_BACKEND_URL", "MIDDLE_CORE_MODEL"}
     assert {name for name, value in env.items() if value.startswith(f"${{{name}:?")} == needed
     assert list(SERVICES["postgres"]["environment"]) == ["POSTGRES_USER", "POSTGRES_DB", "POSTGRES_PASSWORD_FILE"]
 

@@ -158,6 +158,7 @@ async def test_the_service_starts_as_its_image_says(place: Path) -> None:
         "MIDDLE_CORE_JWT_ISSUER": ISSUER,
         "MIDDLE_CORE_JWT_AUDIENCE": AUDIENCE,
         "MIDDLE_CORE_MODEL": "offline",
+        "MIDDLE_CORE_BACKEND_URL": "none",
     }
     python = f"{root}/venv/bin/python"
     words = [python if word == "python" else word for word in command(final)]
@@ -176,7 +177,8 @@ async def test_the_page_starts_as_its_image_says(place: Path) -> None:
     """The server that Next has traced, without the node_modules beside it."""
     assert STANDALONE.exists(), "The page is not built, or not as next.config.ts says now: run `make frontend_core/.next/.done`."
     _, final = stages_of("frontend_core")
-    root = Builder(place, {"/build/frontend_core/.next/standalone": STANDALONE}).build(final)
+    made = {f"/build/frontend_core/.next/{name}": ROOT / "frontend_core" / ".next" / name for name in ("standalone", "static")}
+    root = Builder(place, made).build(final)
     seal(root)
     node = shutil.which("node")
     assert node is not None

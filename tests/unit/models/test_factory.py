@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 
+import openai
 import pytest
 
 from middle_core.errors import ModelBadRequest, ModelRateLimited, ModelStreamCut, ModelUnavailable
@@ -46,7 +48,8 @@ def test_offline(spec: str, key: str):
         ("gpt-oss-120b", "Use 'cerebras:<name>'"),
         ("offline:x", "Use 'cerebras:<name>'"),
         ("openai", "Use 'cerebras:<name>'"),
-        ("openai:x", "openai:<name>@<base url>"),
+        ("openai:", "openai:<name>@<base url>"),
+        ("openai:x", "Set OPENAI_API_KEY"),
         ("openai:x@localhost", "openai:<name>@<base url>"),
         ("openai:@http://localhost", "openai:<name>@<base url>"),
     ],
@@ -74,6 +77,24 @@ async def test_an_openai_compatible_server_streams_merged():
     (request,) = server.requests
     assert request.body["model"] == "some/model@v1"
     assert request.headers["authorization"] == "Bearer secret"
+    await close_model(model)
+
+
+async def test_a_server_without_a_key_is_sent_none_whatever_the_environment_holds(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "canary")
+    async with CerebrasServer(keep_alive=False) as server:
+        model = build_model(f"openai:m@{server.url}/v1")
+        with pytest.raises(ModelBadRequest, match="key"):  # this server wants one
+            await model.ainvoke("hi")
+        with pytest.raises(openai.AuthenticationError):
+            await asyncio.to_thread(model.invoke, "hi")
+        await close_model(model)
+    assert ["authorization" in request.headers for request in server.requests] == [False, False]
+
+
+def test_an_address_without_http_is_named():
+    with pytest.raises(ValueError, match="CEREBRAS_BASE_URL"):
+        build_model("cerebras:x", cerebras_api_key="k", cerebras_base_url="api.cerebras.ai")
 
 
 @pytest.mark.parametrize(
@@ -93,7 +114,7 @@ async def test_an_openai_compatible_server_fails_with_our_errors(reply: Reply, e
         error = ModelBadRequest
     async with CerebrasServer(keep_alive=False) as server:
         server.script(reply)
-        model = build_model(f"openai:m@{server.url}/v1")
+        model = build_model(f"openai:m@{server.url}/v1", openai_api_key="k")
         with pytest.raises(error) as caught:
             _ = [chunk async for chunk in model.astream("hi")] if streaming else await model.ainvoke("hi")
     assert caught.value.__cause__ is not None
