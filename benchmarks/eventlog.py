@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 import uuid_utils
 
 from middle_core.eventlog.follow import follow
-from middle_core.eventlog.port import Ending, NewRun, RunStatus, Started
+from middle_core.eventlog.records import Ending, NewRun, RunStatus, Started
 from middle_core.events import ClientRunId, ClientThreadId, Owner, RunId
 from middle_core.stores.sqlite.log import SqliteEventLog
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import shutil
 import statistics
 import tempfile
 import time
@@ -13,6 +12,7 @@ import httpx
 
 from benchmarks.figures import Figure, spread
 from benchmarks.servers import FIRST, headers, middle_core, process, turn_body
+from middle_core.demo.page import page_command, page_env
 from tests.fakes.process import ROOT, free_port
 
 ROUNDS = 5
@@ -22,25 +22,17 @@ PACED = "40@20"
 
 
 async def run() -> list[Figure]:
-    """Alternating: straight to middle-core, and through `next start`."""
-    if not (ROOT / "frontend_core" / ".next" / "BUILD_ID").exists():
-        raise SystemExit("The page is not built; run: make frontend_core/.next/.done")
+    """Alternating: straight to middle-core, and through Next."""
+    try:
+        command = page_command(ROOT)
+    except FileNotFoundError as error:
+        raise SystemExit(str(error)) from None
     added = []
     port = free_port()
-    command = [
-        shutil.which("node") or "node",
-        "node_modules/next/dist/bin/next",
-        "start",
-        "frontend_core",
-        "--hostname",
-        "127.0.0.1",
-        "--port",
-        str(port),
-    ]
     with tempfile.TemporaryDirectory() as folder:
         async with (
             middle_core(Path(folder)) as ours,
-            process(command, f"http://127.0.0.1:{port}/api/health", {"MIDDLE_CORE_URL": ours, "NEXT_TELEMETRY_DISABLED": "1"}),
+            process(command, f"http://127.0.0.1:{port}/api/health", page_env(port=port, middle_core=ours)),
             httpx.AsyncClient(timeout=60) as http,
         ):
             direct, proxied = f"{ours}/copilotkit", f"http://127.0.0.1:{port}/api/copilotkit/agent/default/run"

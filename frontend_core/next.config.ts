@@ -22,7 +22,7 @@ const config: NextConfig = {
   // Compression belongs to the hop in front; here it would hold back the event stream (vercel/next.js#9965).
   compress: false,
   reactStrictMode: true,
-  // The image's server, with what it needs of node_modules: infra/images. `next start` serves the same build, and warns that it need not.
+  // One server for the image, for `make run` and for the tests, with what it needs of node_modules. `npm run build` adds its static files.
   output: "standalone",
   // Left to Node as they are: the proxy's own HTTP client, and a runtime whose import order matters (telemetry).
   serverExternalPackages: ["undici", "@copilotkit/runtime"],

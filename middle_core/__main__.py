@@ -237,7 +237,7 @@ def probe_hops(  # noqa: PLR0917 - options, all of them named
 
 @cli.command()
 def dev(port: Annotated[int, typer.Option(envvar="PORT", help="The page's port.")] = 3000) -> None:
-    """Run all parts on this machine, and print one URL. What `make run` ends in."""
+    """Run all parts on this machine, and say where they are. What `make run` ends in."""
     telemetry.configure(plain=True)
     with settings_or_exit() as settings:
         sys.exit(DevStack(page_port=port, data_dir=settings.data_dir).run())

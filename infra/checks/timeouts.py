@@ -1,6 +1,7 @@
-"""The times that hang together on the way from the browser to the model, and the order in which they must stand.
+"""The timeouts between the browser and the model, and the order in which they must stand.
 
-Each number is read where it stands: the Bicep, the program's settings, the page's configuration. `table` is what docs/deployment.md shows.
+Each number is read from the file that sets it: the Bicep, the program's settings, the page's configuration. `table` makes the table
+of docs/deployment.md.
 """
 
 from __future__ import annotations
@@ -16,25 +17,25 @@ from infra.checks.plan import Plan
 from middle_core.server import CLOSING_S
 
 INGRESS_IDLE_S: Final = 240.0
-"""Container Apps' own ingress cuts a request that carries nothing for so long; only premium ingress can be told otherwise."""
+"""Container Apps' ingress cuts a request that is silent for so long. Only premium ingress can change it."""
 INGRESS_GRACE_S: Final = 480.0
 """The default of `ingressConfiguration.terminationGracePeriodSeconds` (Azure's API reference, 2025-07-01)."""
 EXIT_S: Final = 2.0
-"""Within this after its drain the process is gone, apart from `closing`: a test holds it to that."""
+"""The process exits within this time after its drain and `closing`; a test checks it."""
 
 REASONS: Final = {
-    "heartbeat": "Silence is never longer, so no hop takes a thinking model for a dead one. A lost one leaves time for the next.",
-    "page heartbeat": "The same towards the browser: the page's proxy makes its own, since a hop may swallow comments.",
-    "page silence": "More than two heartbeats without a byte: the stream is dead, whatever TCP says, and the proxy attaches again.",
-    "ingress idle": "The ingress cuts what is silent for so long, with a 504. It cannot be set without premium ingress.",
-    "drain": "Most answers end within it. The rest are told to attach again, and their runs end as lost.",
-    "closing": "uvicorn waits this long for connections that do not take their end.",
-    "service grace": "SIGKILL comes after it: more than drain, closing and the exit.",
-    "page grace": "The page's replicas hold no state. What they stream is attached again elsewhere.",
-    "ingress grace": "An ingress node outlives the replicas behind it, so that their last events still reach the browser.",
-    "readiness": "A draining replica gets no new requests from then on: within the drain, or they would meet a closed door.",
-    "lease": "A run whose replica has not extended its lease for so long may be taken over.",
-    "beat": "How often the lease is extended; one late beat must not lose a run.",
+    "heartbeat": "No stream is silent for longer, so no hop takes a slow model for a dead one. If one heartbeat is lost, the next is in time.",
+    "page heartbeat": "The same towards the browser. The page's proxy sends its own, because a hop may drop comments.",
+    "page silence": "After two missing heartbeats the stream is dead, whatever TCP says, and the proxy attaches again.",
+    "ingress idle": "The ingress answers 504 when a stream is silent for so long. Only premium ingress can change it.",
+    "drain": "Most answers end within this time. The other runs end as lost, and their streams are told to attach again.",
+    "closing": "uvicorn waits this long for connections whose client does not close them.",
+    "service grace": "SIGKILL comes after this time, so it is longer than drain and closing.",
+    "page grace": "The page's replicas hold no state. Their streams are attached again at another replica.",
+    "ingress grace": "An ingress node lives longer than the replicas behind it, so that their last events still reach the browser.",
+    "readiness": "Until then a draining replica may get new requests. It ends within the drain, while the server still answers 503.",
+    "lease": "A run whose replica does not extend its lease for so long may be taken over.",
+    "beat": "How often the lease is extended. One late beat must not lose a run.",
 }
 
 
@@ -108,7 +109,7 @@ def check(plan: Plan) -> Iterator[Finding]:
         return
     for order in ORDERS:
         less, more = sum(known[name].seconds for name in order.less) * order.factor, known[order.more].seconds
-        # A beat may be exactly half of the lease: the settings say so, too.
+        # A beat may be exactly half of the lease; the settings allow the same.
         if less > more or (less == more and order.more != "lease"):
             left = f"{order.factor} x " * (order.factor > 1) + " + ".join(order.less)
             sources = ", ".join(known[name].source for name in (*order.less, order.more))

@@ -16,9 +16,8 @@ ENV NODE_ENV=production \
     PORT=3000
 # Milliseconds. Node's 5 s are shorter than an ingress keeps its connections: it would send a request into one that is just being closed.
 WORKDIR /app
-# The server with what it needs of node_modules, as Next has traced it: a tenth of the whole. It writes nothing.
+# The server with its static files and with what it needs of node_modules, as Next has traced it: a tenth of the whole. It writes nothing.
 COPY --from=build /build/frontend_core/.next/standalone ./
-COPY --from=build /build/frontend_core/.next/static ./frontend_core/.next/static
 USER 10001
 EXPOSE 3000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s --retries=3 \

@@ -90,7 +90,7 @@ def needs_approval(
     describe: from the checked arguments to the card; what it raises is told to the model, and nobody is asked.
     roles: any of them may do this, so the others are not even asked; empty means that backend-core decides alone.
     expires: seconds, instead of the server's default. editable: arguments that the person may change: see `agents.editable`.
-    idempotent: the function sends `approvals.idempotency_key()` along to a service that honours it.
+    idempotent: the function sends `node_api.approvals.idempotency_key()` along to a service that honours it.
     """
 
     def guard(made: BaseTool | Callable[..., Awaitable[Any]]) -> BaseTool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from middle_core.contract.wire import Camel
 from middle_core.errors import ErrorCode
-from middle_core.eventlog.port import RunStatus
+from middle_core.eventlog.records import RunStatus
 
 
 class ThreadItem(Camel):

@@ -6,13 +6,32 @@ approved action is begun once, by another. A second answer gets the row as the f
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any
 
-from middle_core.eventlog.port import Claim
 from middle_core.events import Owner, RunId, ThreadId
+
+
+class InterruptKind(StrEnum):
+    """What a person is asked."""
+
+    APPROVAL = "approval"
+    """Whether a tool call may be carried out, on a card of ours."""
+    QUESTION = "question"
+    """A graph's own question. What the answer means is the graph's business."""
+
+
+class Channel(StrEnum):
+    """The way by which a page is asked, and by which its answer comes."""
+
+    CLIENT_TOOL = "client_tool"
+    """A call of the page's own tool, answered by the tool's message."""
+    INTERRUPT = "interrupt"
+    """An interrupt of AG-UI, answered by a `resume` entry."""
+    LEGACY = "legacy"
+    """The event of CopilotKit's older hook, answered by `forwardedProps.command`. An answer only: the question is an interrupt."""
 
 
 class InterruptStatus(StrEnum):
@@ -42,15 +61,19 @@ CLAIMABLE = frozenset({InterruptStatus.APPROVED, InterruptStatus.EDITED, Interru
 class NewInterrupt:
     """A question to be asked.
 
-    kind: approval | question. channel: client_tool | interrupt. call_key: of the tool call that asks, unique in its thread
-    (empty for a graph's own question); tool_call_id is what the call is called on the wire. payload: what is shown, as JSON.
-    args_digest: of the arguments shown. roles: any of them may approve; empty means everybody. ttl_s: None means no end.
-    root_id: the question whose action this one would go on with; empty where it is the first.
+    Args:
+        payload: what is shown, as JSON.
+        tool_call_id: what the call that asks is called on the wire.
+        call_key: the call that asks, unique in its thread; empty for a graph's own question.
+        args_digest: of the arguments that are shown.
+        roles: a person with any of these roles may approve; empty means that everybody may.
+        ttl_s: seconds until the question expires; None means that it never does.
+        root_id: the first question about the same action, where this question asks about the action again; otherwise empty.
     """
 
     interrupt_id: str
-    kind: str
-    channel: str
+    kind: InterruptKind
+    channel: Channel
     payload: Mapping[str, Any]
     tool_call_id: str = ""
     call_key: str = ""
@@ -63,18 +86,22 @@ class NewInterrupt:
 
 @dataclass(frozen=True, slots=True)
 class Interrupt:
-    """A question as the database knows it. Times are milliseconds since the epoch.
+    """A question as the database knows it. Times are milliseconds since the epoch. Fields of `NewInterrupt` mean the same here.
 
-    run_id: of the run that asked; answer_run_id: of the one that brought the answer. answer: as it came. answer_digest: of the
-    arguments that were approved, edits included. outcome: what is told of it, `{"ok": bool or None, "text": str}`. late: whether
-    its time was over when the row was read.
+    Args:
+        run_id: the run that asked.
+        answer: as it came.
+        answer_digest: of the arguments that were approved, edits included.
+        answer_run_id: the run that brought the answer.
+        outcome: what came of the question, `{"ok": bool or None, "text": str}`.
+        late: whether the question's time was over when the row was read.
     """
 
     thread_id: ThreadId
     interrupt_id: str
     run_id: RunId
-    kind: str
-    channel: str
+    kind: InterruptKind
+    channel: Channel
     tool_call_id: str
     call_key: str
     tool: str
@@ -107,14 +134,16 @@ class Interrupt:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a person said. decision: the status that a pending row goes to (answered | approved | edited | rejected | withdrawn).
+    """What a person said.
 
-    refused: why the person may not say so; the row then goes to `decision` all the same, and the audit says it.
+    Args:
+        decision: the status to which a pending row goes: answered, approved, edited, rejected or withdrawn.
+        refused: why the person may not say so. The row goes to `decision` all the same, and the audit keeps the reason.
     """
 
     interrupt_id: str
     decision: InterruptStatus
-    channel: str
+    channel: Channel
     by: Owner
     payload: Any = None
     digest: str = ""
@@ -124,60 +153,37 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The row after the answer. taken: this answer decided it; if not, an earlier answer, a withdrawal or the time did."""
+    """The row after the answer.
+
+    Args:
+        taken: whether this answer decided the question. If not, an earlier answer, a withdrawal or the time did.
+    """
 
     interrupt: Interrupt
     taken: bool
 
 
+class Verdict(StrEnum):
+    """What became of an answer."""
+
+    TAKEN = "taken"
+    REFUSED = "refused"
+    """The person may not say so; it counted as a no."""
+    EXPIRED = "expired"
+    LATE = "late"
+    """The question was decided before."""
+
+
 @dataclass(frozen=True, slots=True)
 class AnswerRecord:
-    """One line of the audit: an answer as it came, and what became of it.
-
-    verdict: taken | refused | expired | late (the row was decided before). What was shown is the row's `payload`.
-    """
+    """One line of the audit: an answer as it came, and what became of it. What was shown is the row's `payload`."""
 
     interrupt_id: str
     run_id: RunId
     at: int
     by: Owner
-    channel: str
-    decision: str
+    channel: Channel
+    decision: InterruptStatus
     payload: Any
     digest: str
-    verdict: str
-
-
-class InterruptLog(Protocol):
-    """Durable; every write is fenced by a run's claim on the thread and raises `Superseded` where that is lost."""
-
-    async def open(self, claim: Claim, new: Sequence[NewInterrupt]) -> list[Interrupt]:
-        """Ask. A question of this id that is pending already stays as it is. Raises `IllegalMove` where it was decided before."""
-
-    async def of_thread(self, thread_id: ThreadId) -> list[Interrupt]:
-        """Every question of the thread, oldest first."""
-
-    async def answer(self, claim: Claim, answer: Answer) -> Answered:
-        """Decide a pending row, or tell how it was decided. Past its time it becomes expired. Raises `InterruptUnknown`."""
-
-    async def begin(self, claim: Claim, interrupt_id: str, *, digest: str) -> bool:
-        """approved | edited | indeterminate -> executing, if these are the arguments that were approved. True for one caller."""
-
-    async def end(self, claim: Claim, interrupt_id: str, *, status: InterruptStatus, outcome: Mapping[str, Any]) -> None:
-        """executing -> executed | indeterminate. Raises `IllegalMove`."""
-
-    async def close(
-        self,
-        claim: Claim,
-        moves: Mapping[InterruptStatus, InterruptStatus],
-        *,
-        outcome: Mapping[str, Any],
-        only: Collection[str] | None = None,
-    ) -> list[Interrupt]:
-        """Move the thread's rows (or only those) that stand at a key to its value. Returns the moved ones. Raises `IllegalMove`."""
-
-    async def expire(self) -> int:
-        """Mark every pending row whose time is over, by the database's clock. Returns how many."""
-
-    async def audit(self, thread_id: ThreadId) -> list[AnswerRecord]:
-        """Every answer that came for questions of the thread, in order, refused and late ones included."""
+    verdict: Verdict

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from middle_core.eventlog.interrupts import InterruptStatus
-from middle_core.eventlog.port import RunStatus
+from middle_core.eventlog.records import RunStatus, ToolCallStatus
 
 RUN_MOVES: Final[Mapping[RunStatus, frozenset[RunStatus]]] = {
     RunStatus.RUNNING: frozenset({RunStatus.FINISHED, RunStatus.INTERRUPTED, RunStatus.CANCELLED, RunStatus.FAILED}),
@@ -20,11 +20,11 @@ RUN_MOVES: Final[Mapping[RunStatus, frozenset[RunStatus]]] = {
 }
 """An interrupted run is over: its answer is a new run, whose parent it is."""
 
-TOOL_MOVES: Final[Mapping[str, frozenset[str]]] = {
-    "running": frozenset({"paused", "done", "failed"}),
-    "paused": frozenset({"running", "failed"}),
-    "done": frozenset(),
-    "failed": frozenset(),
+TOOL_MOVES: Final[Mapping[ToolCallStatus, frozenset[ToolCallStatus]]] = {
+    ToolCallStatus.RUNNING: frozenset({ToolCallStatus.PAUSED, ToolCallStatus.DONE, ToolCallStatus.FAILED}),
+    ToolCallStatus.PAUSED: frozenset({ToolCallStatus.RUNNING, ToolCallStatus.FAILED}),
+    ToolCallStatus.DONE: frozenset(),
+    ToolCallStatus.FAILED: frozenset(),
 }
 """A paused call stopped at an interrupt: its resume runs it again, or its question is withdrawn and it failed."""
 
@@ -63,7 +63,7 @@ def check_run_move(before: RunStatus, after: RunStatus) -> None:
         raise IllegalMove(f"A run cannot go from {before} to {after}.")
 
 
-def check_tool_move(before: str, after: str) -> None:
+def check_tool_move(before: ToolCallStatus, after: ToolCallStatus) -> None:
     """Raise `IllegalMove` unless a tool call may go from `before` to `after`."""
     if after not in TOOL_MOVES[before]:
         raise IllegalMove(f"A tool call cannot go from {before} to {after}.")

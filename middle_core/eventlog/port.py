@@ -20,150 +20,12 @@ Promises every adapter keeps:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Protocol
 
+from middle_core.eventlog.interrupts import Answer, Answered, AnswerRecord, Interrupt, InterruptStatus, NewInterrupt
+from middle_core.eventlog.records import Beat, Claim, Ending, Existing, NewRun, Run, Started, Thread, ToolCall, ToolCallStatus
 from middle_core.events import ClientRunId, ClientThreadId, Event, Owner, Record, RunId, ThreadId
-
-if TYPE_CHECKING:
-    from middle_core.eventlog.interrupts import InterruptLog
-
-
-class RunStatus(StrEnum):
-    """Where a run stands. The legal moves are in `eventlog.lifecycle`."""
-
-    RUNNING = "running"
-    FINISHED = "finished"
-    INTERRUPTED = "interrupted"
-    CANCELLED = "cancelled"
-    FAILED = "failed"
-
-    @property
-    def active(self) -> bool:
-        """Whether the run still holds its thread."""
-        return self is RunStatus.RUNNING
-
-
-@dataclass(frozen=True, slots=True)
-class Thread:
-    """A conversation of one owner. Times are milliseconds since the epoch."""
-
-    thread_id: ThreadId
-    owner: Owner
-    client_thread_id: ClientThreadId
-    agent: str
-    title: str
-    created_at: int
-    updated_at: int
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """One run as the database knows it. Times are milliseconds since the epoch."""
-
-    run_id: RunId
-    thread_id: ThreadId
-    owner: Owner
-    client_thread_id: ClientThreadId
-    client_run_id: ClientRunId
-    agent: str
-    parent_run_id: RunId | None
-    attempt: int
-    status: RunStatus
-    owner_replica: str
-    lease_until: int
-    cancel_requested_at: int | None
-    cancel_reason: str | None
-    error_code: str | None
-    started_at: int
-    finished_at: int | None
-    last_seq: int
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """The right to write for one attempt of a run. `token` is random and never leaves the process."""
-
-    run_id: RunId
-    thread_id: ThreadId
-    attempt: int
-    token: str = field(repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class NewThread:
-    """A thread that a run opens if its owner has none of that name yet. title: only if it has no title."""
-
-    owner: Owner
-    client_thread_id: ClientThreadId
-    title: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class NewRun:
-    """What is needed to start a run.
-
-    opens: make the thread in the same transaction if it is absent; `thread_id` is then what it will be called inside. One commit
-    less before the first token. Where the owner has the thread already, the run is that thread's.
-    input_digest: hex digest of the client's input; (thread, client_run_id, input_digest) finds the run
-    that a repeated request means. reuses_run_id: True where the protocol repeats a runId on purpose (a resume),
-    so that another input under the same runId is a new run and no conflict.
-    """
-
-    run_id: RunId
-    thread_id: ThreadId
-    client_run_id: ClientRunId
-    agent: str
-    input_digest: str
-    idempotency_key: str | None
-    parent_run_id: RunId | None
-    reuses_run_id: bool
-    replica: str
-    lease_s: float
-    opens: NewThread | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Started:
-    """`create_run` made a run; `claim` is the right to write it."""
-
-    run: Run
-    claim: Claim
-
-
-@dataclass(frozen=True, slots=True)
-class Existing:
-    """`create_run` found the run that the same request started before."""
-
-    run: Run
-
-
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """The state change that a run's last append carries."""
-
-    status: RunStatus
-    error_code: str | None = None
-    usage: Sequence[dict[str, Any]] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ToolCall:
-    """One line of the tool ledger.
-
-    status: running | paused | done | failed. result: the tool message's text. outcome: what became of the call, as JSON whose model
-    is `contract.outcomes.CallOutcome`. Both are None before the call has ended.
-    """
-
-    thread_id: ThreadId
-    tool_call_id: str
-    run_id: RunId
-    name: str
-    status: str
-    result: str | None
-    outcome: str | None
 
 
 class EventLog(Protocol):
@@ -239,7 +101,7 @@ class EventLog(Protocol):
         claim's run, and returned as it was.
         """
 
-    async def tool_end(self, claim: Claim, tool_call_id: str, *, status: str, result: str, outcome: str | None = None) -> None:
+    async def tool_end(self, claim: Claim, tool_call_id: str, *, status: ToolCallStatus, result: str, outcome: str | None = None) -> None:
         """Write down how the call ended: see `ToolCall`. Raises `NotFound` where it was never begun."""
 
     async def tool_calls(self, thread_id: ThreadId) -> list[ToolCall]: ...
@@ -259,9 +121,36 @@ class EventLog(Protocol):
     async def close(self) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Beat:
-    """What a beat learned."""
+class InterruptLog(Protocol):
+    """Durable; every write is fenced by a run's claim on the thread and raises `Superseded` where that is lost."""
 
-    superseded: frozenset[RunId]
-    cancel_requested: frozenset[RunId]
+    async def open(self, claim: Claim, new: Sequence[NewInterrupt]) -> list[Interrupt]:
+        """Ask. A question of this id that is pending already stays as it is. Raises `IllegalMove` where it was decided before."""
+
+    async def of_thread(self, thread_id: ThreadId) -> list[Interrupt]:
+        """Every question of the thread, oldest first."""
+
+    async def answer(self, claim: Claim, answer: Answer) -> Answered:
+        """Decide a pending row, or tell how it was decided. Past its time it becomes expired. Raises `InterruptUnknown`."""
+
+    async def begin(self, claim: Claim, interrupt_id: str, *, digest: str) -> bool:
+        """approved | edited | indeterminate -> executing, if these are the arguments that were approved. True for one caller."""
+
+    async def end(self, claim: Claim, interrupt_id: str, *, status: InterruptStatus, outcome: Mapping[str, Any]) -> None:
+        """executing -> executed | indeterminate. Raises `IllegalMove`."""
+
+    async def close(
+        self,
+        claim: Claim,
+        moves: Mapping[InterruptStatus, InterruptStatus],
+        *,
+        outcome: Mapping[str, Any],
+        only: Collection[str] | None = None,
+    ) -> list[Interrupt]:
+        """Move the thread's rows (or only those) that stand at a key to its value. Returns the moved ones. Raises `IllegalMove`."""
+
+    async def expire(self) -> int:
+        """Mark every pending row whose time is over, by the database's clock. Returns how many."""
+
+    async def audit(self, thread_id: ThreadId) -> list[AnswerRecord]:
+        """Every answer that came for questions of the thread, in order, refused and late ones included."""

@@ -10,7 +10,8 @@ import asyncio
 from collections.abc import Sequence
 from typing import Final
 
-from middle_core.eventlog.port import Claim, Ending, EventLog
+from middle_core.eventlog.port import EventLog
+from middle_core.eventlog.records import Claim, Ending
 from middle_core.events import Event, EventType
 
 _DELTA_KEY: Final = {

@@ -13,13 +13,15 @@ import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Final
 
 from middle_core.agui.fold import fold
 from middle_core.agui.gate import Cancelled, End, Failed, Finished, Gate
 from middle_core.auth.principal import CALLER, Principal
 from middle_core.errors import MiddleCoreError, RunLost, Superseded
-from middle_core.eventlog.port import Claim, Ending, EventLog, Run, RunStatus
+from middle_core.eventlog.port import EventLog
+from middle_core.eventlog.records import Claim, Ending, Run, RunStatus, ToolCallStatus
 from middle_core.events import Custom, Event, EventType, RunId, custom
 from middle_core.node_api.approvals import APPROVALS
 from middle_core.node_api.tool_ledger import LEDGER, LedgerLine
@@ -30,6 +32,7 @@ from middle_core.runs.intake.request import StartRequest
 from middle_core.runs.intake.turn import rebuild
 from middle_core.runs.questions.answering import Answering, LogApprovals, to_go_on
 from middle_core.runs.questions.approval_card import offers_cards
+from middle_core.runs.questions.custom_event import QuestionForm, form_of
 from middle_core.stores.sqlite.checkpoints import CLAIM
 
 logger = logging.getLogger(__name__)
@@ -38,17 +41,30 @@ READ_LIMIT: Final = 1000
 _SNAPSHOT: Final = EventType.MESSAGES_SNAPSHOT.value
 
 
+class StopCause(StrEnum):
+    """Why a run's task is cancelled."""
+
+    USER = "user"
+    """Its owner stopped it, or the client to which it was bound went away."""
+    SHUTDOWN = "shutdown"
+    """The process ends."""
+    SUPERSEDED = "superseded"
+    """Another attempt owns the run."""
+
+
 @dataclass(slots=True)
 class Stop:
-    """Why a run's task is being cancelled. Empty `by` means that nobody asked.
+    """Why a run's task is being cancelled.
 
-    by: user | shutdown | superseded.
+    Args:
+        by: None means that nobody asked for it.
+        reason: for people.
+        late: the run has come to its end and writes that down. Who stops it now comes too late: a cancellation would lose the end.
     """
 
-    by: str = ""
+    by: StopCause | None = None
     reason: str = ""
     late: bool = False
-    """The run has come to its end and writes it down: whoever stops it now comes too late, and a cancellation would lose that end."""
 
 
 @dataclass(slots=True)
@@ -94,13 +110,13 @@ class LogLedger:
         self._claim = claim
 
     async def begin(self, tool_call_id: str, name: str) -> LedgerLine | None:
-        """See `ledger.ToolLedger`."""
+        """See `node_api.tool_ledger.ToolLedger`."""
         line = await self._log.tool_begin(self._claim, tool_call_id, name)
         return None if line is None else LedgerLine(line.name, line.status, line.result)
 
     async def end(self, tool_call_id: str, *, status: str, result: str) -> None:
-        """See `ledger.ToolLedger`."""
-        await self._log.tool_end(self._claim, tool_call_id, status=status, result=result)
+        """See `node_api.tool_ledger.ToolLedger`."""
+        await self._log.tool_end(self._claim, tool_call_id, status=ToolCallStatus(status), result=result)
 
 
 class Engine:
@@ -125,7 +141,7 @@ class Engine:
         LEDGER.set(LogLedger(self._log, job.claim))
         APPROVALS.set(LogApprovals(self._log.interrupts, job.claim))
         gate = self._gate(job.run)
-        answering = self._answering(job.claim, cards=offers_cards(job.asked.body), legacy=self._legacy(job.run))
+        answering = self._answering(job.claim, cards=offers_cards(job.asked.body), form=self._form(job))
         appender = Appender(self._log, job.claim, last_seq=job.run.last_seq)
         try:
             async with asyncio.TaskGroup() as group:
@@ -166,12 +182,12 @@ class Engine:
         partials = fold([event async for event in self._events(run.run_id)])
         return all(one.message_id in known or (one.said is None and not one.text) for one in partials)
 
-    def _answering(self, claim: Claim, *, cards: bool, legacy: bool = False) -> Answering:
-        return Answering(self._log.interrupts, claim, cards=cards, ttl_s=self._approval_ttl_s, legacy=legacy)
+    def _answering(self, claim: Claim, *, cards: bool, form: QuestionForm = QuestionForm.OUTCOME) -> Answering:
+        return Answering(self._log.interrupts, claim, cards=cards, ttl_s=self._approval_ttl_s, form=form)
 
-    def _legacy(self, run: Run) -> bool:
-        source = self._sources.get(run.agent)
-        return source is not None and source.rules.legacy_interrupts
+    def _form(self, job: Job) -> QuestionForm:
+        source = self._sources.get(job.run.agent)
+        return QuestionForm.OUTCOME if source is None else form_of(job.asked.interrupts, source.rules)
 
     def _gate(self, run: Run) -> Gate:
         return Gate(
@@ -215,7 +231,7 @@ class Engine:
     async def _play(self, job: Job, answering: Answering, appender: Appender, put: Put, opened: list[GraphRun]) -> Ended:
         """The run as it should go: take the answers, run the graph, write down what it asks. opened: gets the source's run."""
         if job.asked.intent == "withdraw":
-            return Ended(Cancelled(by="user", reason="withdrawn by the user"))
+            return Ended(Cancelled(by=StopCause.USER, reason="withdrawn by the user"))
         source = self._sources[job.run.agent]
         view = await source.view(job.run.thread_id)
         taken = await answering.take_answers(job.asked.body, rebuild(job.asked.body, view, source.rules), view, job.principal)
@@ -240,16 +256,16 @@ class Engine:
     def _cancelled(self, job: Job) -> End:
         """What the cancellation of the run's task means. Re-raises it where the task must simply go away."""
         task = asyncio.current_task()
-        if task is None or job.stop.by not in {"user", "shutdown"}:
+        if task is None or job.stop.by in {None, StopCause.SUPERSEDED}:
             if task is not None and task.cancelling() == 0:
                 # A node cancelled itself (a misused cancel scope): nobody asked, so it is the agent's failure.
                 return Failed(code=MiddleCoreError.code, message=MiddleCoreError().detail, correlation_id=_correlation_id())
             raise asyncio.CancelledError
         task.uncancel()
-        if job.stop.by == "shutdown":
+        if job.stop.by is StopCause.SHUTDOWN:
             error = RunLost()
             return Failed(code=error.code, message=error.detail, correlation_id=_correlation_id())
-        return Cancelled(by=job.stop.by, reason=job.stop.reason)
+        return Cancelled(by=StopCause.USER, reason=job.stop.reason)
 
     async def _finish(self, job: Job, answering: Answering, gate: Gate, appender: Appender, ended: Ended) -> None:
         """Settle the thread, then append the last events with the run's new state."""

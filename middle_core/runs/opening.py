@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from middle_core.eventlog.port import Run
+from middle_core.eventlog.records import Run
 from middle_core.events import Custom, Event, EventType, custom
 
 

@@ -22,16 +22,19 @@ from middle_core.auth.principal import Principal
 from middle_core.errors import Draining, InterruptUnknown, InvalidRequest, NotFound, ThreadBusy
 from middle_core.eventlog.cursor import check_cursor, parse_cursor
 from middle_core.eventlog.follow import follow
-from middle_core.eventlog.interrupts import CLAIMABLE, Interrupt
-from middle_core.eventlog.port import EventLog, Existing, NewRun, NewThread, Run, RunStatus, Started, Thread
+from middle_core.eventlog.interrupts import CLAIMABLE, Interrupt, InterruptKind
+from middle_core.eventlog.port import EventLog
+from middle_core.eventlog.records import Existing, NewRun, NewThread, Run, RunStatus, Started, Thread
 from middle_core.events import ClientThreadId, Custom, Event, EventType, Record, RunId, ThreadId
-from middle_core.runs.engine import Job
+from middle_core.runs.engine import Job, StopCause
 from middle_core.runs.graph.source import GraphSource
-from middle_core.runs.intake.request import StartRequest, own_request
+from middle_core.runs.intake.request import StartRequest, interrupt_form, own_request
 from middle_core.runs.opening import Connection, plain_end, snapshot
+from middle_core.runs.questions import custom_event
 from middle_core.runs.questions.answering import answered_ids, to_go_on
-from middle_core.runs.questions.approval_card import interrupt, legacy, offers_cards, with_cards
+from middle_core.runs.questions.approval_card import interrupt, offers_cards, with_cards
 from middle_core.runs.questions.continuation import Continuations
+from middle_core.runs.questions.custom_event import QuestionForm, form_of
 from middle_core.runs.supervisor import Supervisor
 
 PAGE: Final = 1000
@@ -268,9 +271,10 @@ class RunService:
                 messages, state = with_cards(view.messages, rows, cards=cards), await source.state(thread.thread_id)
                 before = snapshot(thread_id, run_id, messages, state=state, last=last, topology=source.topology())
                 waiting = [row for row in rows if row.pending and not row.late and row.interrupt_id in open_ids]
-                asked = [interrupt(row) for row in waiting if not (cards and row.kind == "approval")]
-                old = source.rules.legacy_interrupts
-                end = [*map(legacy, asked if old else ()), *plain_end(thread_id, run_id, () if old else asked)]
+                asked = [interrupt(row) for row in waiting if not (cards and row.kind is InterruptKind.APPROVAL)]
+                form = form_of(interrupt_form(body), source.rules)
+                told = custom_event.events(asked, form)
+                end = [*told, *plain_end(thread_id, run_id, asked if form is QuestionForm.OUTCOME else ())]
                 return Connection(run=None, after=0, before=before, end=end)
             try:
                 active = await self.start(principal, thread.agent, own_request(body, intent="go_on"))
@@ -351,7 +355,7 @@ class RunService:
         """Durable intent first, then the task."""
         stopped = await self._log.request_cancel(run.run_id, reason)
         if stopped:
-            self._supervisor.stop(run.run_id, by="user", reason=reason)
+            self._supervisor.stop(run.run_id, by=StopCause.USER, reason=reason)
         return stopped
 
     # threads ---------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from middle_core.auth.principal import Principal
 from middle_core.eventlog.port import EventLog
 from middle_core.events import RunId
 from middle_core.runs.containment import containing_task_factory
-from middle_core.runs.engine import Engine, Job
+from middle_core.runs.engine import Engine, Job, StopCause
 
 logger = logging.getLogger(__name__)
 
@@ -90,7 +90,7 @@ class Supervisor:
         task.add_done_callback(lambda done: self._forget(run_id, done))
         reason = self._early_stops.pop(run_id, None)
         if reason is not None:
-            self.stop(run_id, by="user", reason=reason)
+            self.stop(run_id, by=StopCause.USER, reason=reason)
 
     async def shielded(self, work: Coroutine[Any, Any, T]) -> T:
         """Finish the work even if the caller goes away: for what must not happen by half."""
@@ -99,7 +99,7 @@ class Supervisor:
         task.add_done_callback(self._loose.discard)
         return await asyncio.shield(task)
 
-    def stop(self, run_id: RunId, *, by: str, reason: str) -> None:
+    def stop(self, run_id: RunId, *, by: StopCause, reason: str) -> None:
         """Cancel the run's task, once. A run that is just about to start is stopped as it does."""
         handle = self._handles.get(run_id)
         if handle is None:
@@ -169,7 +169,7 @@ class Supervisor:
         if tasks and within_s > 0:
             await asyncio.wait(tasks, timeout=within_s)
         for run_id in list(self._handles):
-            self.stop(run_id, by="shutdown", reason="the server is stopping")
+            self.stop(run_id, by=StopCause.SHUTDOWN, reason="the server is stopping")
         left = [handle.task for handle in self._handles.values()] + list(self._loose)
         if left:
             await asyncio.wait(left)
@@ -180,7 +180,7 @@ class Supervisor:
 
         async def stop() -> None:
             await self._log.request_cancel(run_id, reason)
-            self.stop(run_id, by="user", reason=reason)
+            self.stop(run_id, by=StopCause.USER, reason=reason)
 
         task = asyncio.create_task(stop())
         self._loose.add(task)
@@ -210,9 +210,9 @@ class Supervisor:
             return
         beat = await self._log.beat(claims, lease_s=self.lease_s)
         for run_id in beat.superseded:
-            self.stop(run_id, by="superseded", reason="another attempt owns the run")
+            self.stop(run_id, by=StopCause.SUPERSEDED, reason="another attempt owns the run")
         for run_id in beat.cancel_requested:
-            self.stop(run_id, by="user", reason="stopped")
+            self.stop(run_id, by=StopCause.USER, reason="stopped")
 
     async def _end_strays(self) -> None:
         """End the runs of this replica that have no task: their end could not be written when it came.

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from middle_core.auth.principal import Principal
 from middle_core.contract.threads import RunItem, ThreadDetail, ThreadItem, ThreadPage
 from middle_core.errors import ErrorCode
-from middle_core.eventlog.port import Run, Thread
+from middle_core.eventlog.records import Run, Thread
 from middle_core.events import ClientThreadId
 from middle_core.runs.service import RunService
 from middle_core.transports.http.caller import Caller

@@ -1,7 +1,8 @@
-"""What a text of the repository names is there: files, links, headings, make targets, modules, commands, environment variables."""
+"""What a text of the repository names is there: files, links, headings, make targets, modules, names of code, commands, variables."""
 
 from __future__ import annotations
 
+import importlib
 import re
 import subprocess
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ import pytest
 import typer.main
 
 from middle_core.__main__ import cli
+from middle_core.events import QUESTION_ACTIVITY, Custom
 from middle_core.settings import ProbeSettings, Settings
 
 ROOT = Path(__file__).parents[2]
@@ -111,6 +113,41 @@ def test_every_module_that_a_text_runs_is_one() -> None:
         if not {f"{module.replace('.', '/')}.py", f"{module.replace('.', '/')}/__main__.py"} & set(FILES)
     ]
     assert gone == []
+
+
+def exists(name: str) -> bool:
+    """Whether a dotted name of middle_core is that of a module, or of something in one: `runs.service.RunService`."""
+    parts = ["middle_core", *name.removeprefix("middle_core.").split(".")]
+    for length in range(len(parts), 1, -1):
+        try:
+            found = importlib.import_module(".".join(parts[:length]))
+        except ModuleNotFoundError:
+            continue
+        for attribute in parts[length:]:
+            if attribute in getattr(found, "__annotations__", {}):
+                return True
+            if not hasattr(found, attribute):
+                return False
+            found = getattr(found, attribute)
+        return True
+    return False
+
+
+def test_every_name_of_our_code_that_a_text_names_is_there() -> None:
+    """A name in backticks that begins with a package or module of middle_core, as `agui.gate`; events have names like it."""
+    tops = {PurePosixPath(name).parts[1].removesuffix(".py") for name in FILES if re.fullmatch(r"middle_core/\w+(/.*|\.py)", name)}
+    events = {*(name.value for name in Custom), QUESTION_ACTIVITY}
+    named = {
+        (name, dotted)
+        for name in TEXTS
+        if name != "CHANGELOG.md"
+        for dotted in re.findall(r"`((?:middle_core\.)?[a-z_]+(?:\.[A-Za-z_]+)+)(?:\(\))?`", text_of(name))
+        if dotted.removeprefix("middle_core.").split(".")[0] in tops and not dotted.startswith("app.state.") and not FILE.fullmatch(dotted)
+    }
+    assert len(named) > 50
+    assert exists("runs.service.RunService.start")
+    assert not exists("runs.service.gone")
+    assert {(name, dotted) for name, dotted in named if dotted not in events and not exists(dotted)} == set()
 
 
 def test_every_command_that_a_text_names_is_one() -> None:

@@ -18,7 +18,8 @@ import uuid_utils
 from middle_core.errors import NotFound, RunIdConflict, StoreUnavailable, Superseded, ThreadBusy
 from middle_core.eventlog.follow import follow
 from middle_core.eventlog.lifecycle import IllegalMove
-from middle_core.eventlog.port import Claim, Ending, EventLog, Existing, NewRun, RunStatus, Started, Thread
+from middle_core.eventlog.port import EventLog
+from middle_core.eventlog.records import Claim, Ending, Existing, NewRun, RunStatus, Started, Thread, ToolCallStatus
 from middle_core.events import ClientRunId, ClientThreadId, Event, Owner, Record, RunId, ThreadId
 
 ALICE, BOB = Owner('["iss","alice"]'), Owner('["iss","bob"]')
@@ -326,7 +327,7 @@ class EventLogContract:
             *(log.append(run.claim, [text("good")]) for run in good[:3]),
             log.append(stale.claim, [text("stale")]),
             log.create_run(new_run(thread), [STARTED]),
-            log.tool_end(current, "never-begun", status="done", result=""),
+            log.tool_end(current, "never-begun", status=ToolCallStatus.DONE, result=""),
             *(log.append(run.claim, [text("good")]) for run in good[3:]),
             log.append(current, [text("current")]),
             return_exceptions=True,
@@ -404,7 +405,7 @@ class EventLogContract:
             with pytest.raises(Superseded):
                 await log.tool_begin(stale, "other", "search")
             with pytest.raises(Superseded):
-                await log.tool_end(stale, "call", status="done", result="zombie")
+                await log.tool_end(stale, "call", status=ToolCallStatus.DONE, result="zombie")
         [new] = await log.append(claim, [text("new")])
         assert (new.attempt, new.seq) == (2, 1_002)
         await end(log, claim)
@@ -550,7 +551,7 @@ class EventLogContract:
         begun = await log.tool_begin(first.claim, "call", "other")
         assert begun is not None
         assert (begun.name, begun.status, begun.result, begun.run_id) == ("search", "running", None, first.run.run_id)
-        await log.tool_end(first.claim, "call", status="done", result="found\u0000 it")
+        await log.tool_end(first.claim, "call", status=ToolCallStatus.DONE, result="found\u0000 it")
         await end(log, first.claim)
         later = await start(log, thread)
         done = await log.tool_begin(later.claim, "call", "search")
@@ -561,20 +562,20 @@ class EventLogContract:
     async def test_a_call_ends_once_and_only_if_it_began(self, log: EventLog) -> None:
         started = await start(log)
         with pytest.raises(NotFound, match="never begun"):
-            await log.tool_end(started.claim, "call", status="done", result="")
+            await log.tool_end(started.claim, "call", status=ToolCallStatus.DONE, result="")
         await log.tool_begin(started.claim, "call", "search")
         with pytest.raises(IllegalMove, match="running to running"):
-            await log.tool_end(started.claim, "call", status="running", result="")
-        await log.tool_end(started.claim, "call", status="failed", result="no", outcome='{"outcome":"refused"}')
+            await log.tool_end(started.claim, "call", status=ToolCallStatus.RUNNING, result="")
+        await log.tool_end(started.claim, "call", status=ToolCallStatus.FAILED, result="no", outcome='{"outcome":"refused"}')
         with pytest.raises(IllegalMove, match="failed to done"):
-            await log.tool_end(started.claim, "call", status="done", result="yes")
+            await log.tool_end(started.claim, "call", status=ToolCallStatus.DONE, result="yes")
         [call] = await log.tool_calls(started.run.thread_id)
         assert (call.status, call.result, call.outcome) == ("failed", "no", '{"outcome":"refused"}')
 
     async def test_a_paused_call_is_running_again_at_its_resume(self, log: EventLog, thread: Thread) -> None:
         asking = await start(log, thread)
         await log.tool_begin(asking.claim, "call", "delete_source")
-        await log.tool_end(asking.claim, "call", status="paused", result="")
+        await log.tool_end(asking.claim, "call", status=ToolCallStatus.PAUSED, result="")
         await end(log, asking.claim, RunStatus.INTERRUPTED)
         resumed = await start(log, thread)
         paused = await log.tool_begin(resumed.claim, "call", "delete_source")
@@ -583,7 +584,7 @@ class EventLogContract:
         assert again is not None
         assert (paused.status, paused.run_id) == ("paused", asking.run.run_id)
         assert (again.status, again.run_id, again.result) == ("running", resumed.run.run_id, None)
-        await log.tool_end(resumed.claim, "call", status="done", result="deleted")
+        await log.tool_end(resumed.claim, "call", status=ToolCallStatus.DONE, result="deleted")
         assert [(call.status, call.result) for call in await log.tool_calls(thread.thread_id)] == [("done", "deleted")]
 
     async def test_of_many_begins_at_once_one_is_first(self, log: EventLog) -> None:

@@ -17,7 +17,8 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invar
 from middle_core.errors import NotFound, Superseded, ThreadBusy
 from middle_core.eventlog.follow import follow
 from middle_core.eventlog.lifecycle import RUN_MOVES
-from middle_core.eventlog.port import Claim, Ending, EventLog, RunStatus, Started, Thread
+from middle_core.eventlog.port import EventLog
+from middle_core.eventlog.records import Claim, Ending, RunStatus, Started, Thread
 from middle_core.events import ClientThreadId, Record, RunId
 from tests.contracts.eventlog_contract import ALICE, FINAL, FINISHED, STARTED, end, everything, new_run, start, text
 

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from middle_core.errors import InterruptUnknown, Superseded
-from middle_core.eventlog.interrupts import Answer, Interrupt, InterruptStatus, NewInterrupt
+from middle_core.eventlog.interrupts import Answer, Channel, Interrupt, InterruptKind, InterruptStatus, NewInterrupt
 from middle_core.eventlog.lifecycle import IllegalMove
-from middle_core.eventlog.port import Claim, EventLog, RunStatus, Thread
+from middle_core.eventlog.port import EventLog
+from middle_core.eventlog.records import Claim, RunStatus, Thread
 from middle_core.events import ClientThreadId
 from tests.contracts.eventlog_contract import ALICE, end, start
 
@@ -23,8 +24,8 @@ NOTHING = {"ok": False, "text": "nothing was done"}
 def question(interrupt_id: str = "i1", **changes: Any) -> NewInterrupt:
     """An approval that nobody else asks for."""
     plain = {
-        "kind": "approval",
-        "channel": "interrupt",
+        "kind": InterruptKind.APPROVAL,
+        "channel": Channel.INTERRUPT,
         "payload": {"message": "Delete?"},
         "tool_call_id": "c1",
         "call_key": "c1",
@@ -36,7 +37,9 @@ def question(interrupt_id: str = "i1", **changes: Any) -> NewInterrupt:
 
 def yes(interrupt_id: str = "i1", **changes: Any) -> Answer:
     """Go ahead."""
-    return Answer(interrupt_id=interrupt_id, **{"decision": S.APPROVED, "channel": "interrupt", "by": ALICE, "digest": "d1", **changes})
+    return Answer(
+        interrupt_id=interrupt_id, **{"decision": S.APPROVED, "channel": Channel.INTERRUPT, "by": ALICE, "digest": "d1", **changes}
+    )
 
 
 async def asked(log: EventLog, *new: NewInterrupt, thread: Thread | None = None) -> Claim:
@@ -106,7 +109,7 @@ class InterruptLogContract:
 
     @pytest.mark.parametrize("payload", [None, False, 0, "", [], {}])
     async def test_falsy_answers_are_kept_exactly(self, log: EventLog, payload: Any) -> None:
-        claim = await asked(log, question(kind="question"))
+        claim = await asked(log, question(kind=InterruptKind.QUESTION))
         answered = await log.interrupts.answer(claim, yes(decision=S.ANSWERED, payload=payload))
         assert (answered.interrupt.answer, type(answered.interrupt.answer)) == (payload, type(payload))
 

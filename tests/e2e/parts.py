@@ -1,7 +1,7 @@
 """All parts of the product as real processes on loopback, wired through relays that tests hold in their hands.
 
-    browser -> next start -> relay `core` -> middle_core serve -> relay `backend` -> demo backend-core
-                                                              -> the Cerebras simulator, in the test's loop
+    browser -> Next -> relay `core` -> middle_core serve -> relay `backend` -> demo backend-core
+                                                        -> the Cerebras simulator, in the test's loop
 
 Processes are ended by their own id. middle-core may be killed and started again; its port changes, the relay's does not.
 """
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -21,6 +20,7 @@ from typing import Any
 import httpx
 
 from middle_core.demo.issuer import PEOPLE, DevIssuer
+from middle_core.demo.page import page_command, page_env
 from tests.e2e.speech import speak
 from tests.fakes.cerebras_server import CerebrasServer
 from tests.fakes.process import ROOT, free_port
@@ -30,7 +30,6 @@ from tests.fakes.until import until_asked
 
 READY_S = 90.0
 END_S = 15.0
-BUILD = ROOT / "frontend_core" / ".next" / "BUILD_ID"
 AGENTS = "knowledge_copilot=tests.e2e.agent:build"
 
 PROXY = {
@@ -222,13 +221,11 @@ def demo_backend(folder: Path, port: int) -> Part:
     )
 
 
-def next_start(folder: Path, port: int, core_url: str) -> Part:
+def next_server(folder: Path, port: int, core_url: str) -> Part:
     """The built page and the proxy as a part."""
-    node = shutil.which("node")
-    assert node is not None, "there is no node on this machine"
     return Part(
-        [node, "node_modules/next/dist/bin/next", "start", "frontend_core", "--hostname", "127.0.0.1", "--port", str(port)],
-        {"MIDDLE_CORE_URL": core_url, "NEXT_TELEMETRY_DISABLED": "1", **PROXY},
+        page_command(ROOT),
+        {**page_env(port=port, middle_core=core_url), **PROXY},
         f"http://127.0.0.1:{port}/api/health",
         folder / "next.log",
     )
@@ -237,7 +234,6 @@ def next_start(folder: Path, port: int, core_url: str) -> Part:
 @asynccontextmanager
 async def running_site(folder: Path, settings: Mapping[str, str] | None = None) -> AsyncIterator[Site]:
     """Everything up; all of it gone at the end. `settings` are of middle-core, in place of those for tests."""
-    assert BUILD.exists(), f"The page is not built ({BUILD.relative_to(ROOT)} is missing): run `make frontend_core/.next/.done` first."
     folder.mkdir(parents=True, exist_ok=True)
     backend_port, page_port = free_port(), free_port()
     async with AsyncExitStack() as stack:
@@ -245,7 +241,7 @@ async def running_site(folder: Path, settings: Mapping[str, str] | None = None) 
         model = await stack.enter_async_context(CerebrasServer(default=speak))
         backend = await stack.enter_async_context(Relay(backend_port))
         core = await stack.enter_async_context(Relay())
-        page = next_start(folder, page_port, core.url)
+        page = next_server(folder, page_port, core.url)
         site = Site(f"http://127.0.0.1:{page_port}", folder, http, core, backend, model, page, settings=settings or {})
         knowledge = demo_backend(folder, backend_port)
         stack.push_async_callback(knowledge.end)

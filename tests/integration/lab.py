@@ -22,7 +22,7 @@ import httpx
 
 from middle_core.agents.registry import AgentDeps
 from middle_core.events import Event
-from tests.e2e.parts import BUILD, Part, inherited, next_start
+from tests.e2e.parts import Part, inherited, next_server
 from tests.fakes.graphs import Graph, chat
 from tests.fakes.models import ScriptedModel, finish
 from tests.fakes.process import ROOT, free_port
@@ -168,7 +168,7 @@ def verdicts(hop: dict[str, Any]) -> set[str]:
 
 @dataclass
 class Web:
-    """`next start` with the built page. `core` leads from it to wherever a test wants middle-core to be."""
+    """Next with the built page. `core` leads from it to wherever a test wants middle-core to be."""
 
     url: str
     next: Part
@@ -183,9 +183,8 @@ class Web:
 @asynccontextmanager
 async def web_tier(folder: Path, **env: str) -> AsyncIterator[Web]:
     """Next, up; its log may hold no unhandled error at the end."""
-    assert BUILD.exists(), "The page is not built: run `make frontend_core/.next/.done` first."
     async with Relay() as core, httpx.AsyncClient(timeout=30, limits=httpx.Limits(max_connections=None)) as http:
-        part = next_start(folder, free_port(), core.url)
+        part = next_server(folder, free_port(), core.url)
         part.env = {**part.env, **env}
         url = part.probe.removesuffix("/api/health")
         part.probe = url  # the page alone: there is no middle-core yet

@@ -38,7 +38,7 @@ async def stream_frames(client: AsyncCerebras, body: Json, answer: Answer, frame
         frame_s: seconds for which arriving tokens are collected before the socket is read again; 0 reads at once.
 
     Raises:
-        one of `errors.FAULTS`.
+        one of `models.cerebras.errors.FAULTS`.
     """
     reader = FrameReader()
     create = client.chat.completions.create

@@ -17,9 +17,11 @@ from ag_ui.core import RunAgentInput
 
 from middle_core.errors import InvalidRequest
 from middle_core.events import ClientRunId, ClientThreadId
+from middle_core.runs.intake.turn import command_resume
 
 MultitaskStrategy = Literal["reject", "interrupt"]
 OnDisconnect = Literal["continue", "cancel"]
+InterruptForm = Literal["outcome", "custom"]
 Intent = Literal["turn", "go_on", "withdraw"]
 
 TITLE_CHARS: Final = 80
@@ -34,6 +36,7 @@ class StartRequest:
 
     continues: the input answers something (a resume, or the result of a client tool). The protocol then reuses the runId
     on purpose, and the run has the one before as its parent.
+    interrupts: how this client wants to be asked (see `interrupt_form`).
     title: what the thread is called if it has no title yet; empty where the input holds no words.
     intent: turn, or what the server itself does on an idle thread: go_on with an approved action that a crash cut off, or
     withdraw what is asked in it.
@@ -48,6 +51,7 @@ class StartRequest:
     multitask_strategy: MultitaskStrategy
     on_disconnect: OnDisconnect
     title: str
+    interrupts: InterruptForm | None = None
     intent: Intent = "turn"
 
 
@@ -65,6 +69,7 @@ def own_request(body: RunAgentInput, *, intent: Intent) -> StartRequest:
         multitask_strategy="reject",
         on_disconnect="continue",
         title="",
+        interrupts=interrupt_form(body),
         intent=intent,
     )
 
@@ -73,25 +78,34 @@ def start_request(
     body: RunAgentInput, raw: bytes, *, idempotency_key: str | None = None, on_disconnect: OnDisconnect = "continue"
 ) -> StartRequest:
     """Build it from a parsed body and its bytes. Raises InvalidRequest naming the field."""
-    options = body.forwarded_props.get("middleCore") if isinstance(body.forwarded_props, dict) else None
-    options = options if isinstance(options, dict) else {}
+    options = _options(body)
     return StartRequest(
         thread_id=ClientThreadId(check_id("threadId", body.thread_id)),
         run_id=ClientRunId(check_id("runId", body.run_id)),
         body=body,
         digest=hashlib.sha256(orjson.dumps(orjson.loads(raw), option=orjson.OPT_SORT_KEYS)).hexdigest(),
         idempotency_key=None if idempotency_key is None else check_id("Idempotency-Key", idempotency_key),
-        continues=bool(body.resume) or _commands(body) or bool(body.messages and body.messages[-1].role == "tool"),
+        continues=bool(body.resume) or command_resume(body) is not None or bool(body.messages and body.messages[-1].role == "tool"),
         multitask_strategy=_option(options, "multitask_strategy", MultitaskStrategy, "reject"),
         on_disconnect=_option(options, "on_disconnect", OnDisconnect, on_disconnect),
         title=_title(body),
+        interrupts=interrupt_form(body),
     )
 
 
-def _commands(body: RunAgentInput) -> bool:
-    """Whether it answers in the form of CopilotKit's older hook."""
-    command = body.forwarded_props.get("command") if isinstance(body.forwarded_props, dict) else None
-    return isinstance(command, dict) and "resume" in command
+def interrupt_form(body: RunAgentInput) -> InterruptForm | None:
+    """How the client wants a graph's questions: by its option, else by the form of the answer that it sends; None where neither tells.
+
+    outcome: AG-UI 1.0, in RUN_FINISHED. custom: CopilotKit's `on_interrupt`. Raises InvalidRequest for any other option.
+    """
+    inferred = "custom" if command_resume(body) is not None else "outcome" if body.resume else None
+    form: InterruptForm | None = _option(_options(body), "interrupts", InterruptForm, inferred)
+    return form
+
+
+def _options(body: RunAgentInput) -> dict[str, Any]:
+    options = body.forwarded_props.get("middleCore") if isinstance(body.forwarded_props, dict) else None
+    return options if isinstance(options, dict) else {}
 
 
 def check_id(field: str, value: str) -> str:
@@ -105,7 +119,9 @@ def check_id(field: str, value: str) -> str:
 
 def _option(options: dict[str, Any], name: str, choices: Any, default: Any) -> Any:
     """One of the choices. An option that is accepted and ignored would be a lie."""
-    value = options.get(name, default)
+    if name not in options:
+        return default
+    value = options[name]
     if value not in get_args(choices):
         raise InvalidRequest(f"forwardedProps.middleCore.{name}: choose one of {', '.join(get_args(choices))}.")
     return value

@@ -94,7 +94,11 @@ def rebuild(body: RunAgentInput, view: ThreadView, rules: AgentRules) -> Turn:
     """The turn that a request asks for. Raises InvalidRequest naming the field."""
     resume = _resume(body)
     talk = [one for one in body.messages if one.role in ("user", "assistant", "tool", "reasoning")]
-    messages, restart_at = _user_messages(talk, view, resuming=bool(resume))
+    command = command_resume(body)
+    if command is not None:
+        _bounded("forwardedProps.command.resume", command.value, MAX_PAYLOAD_CHARS)
+    # An answer of any form is no request to answer the last message anew, though the history that it replays may end there.
+    messages, restart_at = _user_messages(talk, view, resuming=bool(resume) or command is not None)
     return Turn(
         messages=messages,
         results=_results(talk, view),
@@ -105,6 +109,25 @@ def rebuild(body: RunAgentInput, view: ThreadView, rules: AgentRules) -> Turn:
         tools=tuple(_tools(body, rules)),
         basis=view.basis,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class CommandResume:
+    """An answer in the form of CopilotKit's `on_interrupt` hooks: `forwardedProps.command`.
+
+    value: the answer as it came. interrupt_event: the value of the CUSTOM event that it answers; None where the page did not send it.
+    """
+
+    value: Any
+    interrupt_event: Any = None
+
+
+def command_resume(body: RunAgentInput) -> CommandResume | None:
+    """The answer that a request gives by `forwardedProps.command.resume`, which may be null; None where it gives none."""
+    command = body.forwarded_props.get("command") if isinstance(body.forwarded_props, Mapping) else None
+    if not isinstance(command, Mapping) or "resume" not in command:
+        return None
+    return CommandResume(command["resume"], command.get("interruptEvent"))
 
 
 def check_id(name: str, value: Any) -> str:

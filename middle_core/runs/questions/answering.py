@@ -15,13 +15,15 @@ from ag_ui.core import RunAgentInput
 from middle_core.agui.endings import refused
 from middle_core.auth.access import clearly_lacks
 from middle_core.auth.principal import Principal
-from middle_core.errors import InterruptUnknown, InvalidRequest
-from middle_core.eventlog.interrupts import CLAIMABLE, Answer, Answered, Interrupt, InterruptLog, InterruptStatus
-from middle_core.eventlog.port import Claim
+from middle_core.errors import InterruptUnknown
+from middle_core.eventlog.interrupts import CLAIMABLE, Answer, Answered, Channel, Interrupt, InterruptKind, InterruptStatus
+from middle_core.eventlog.port import InterruptLog
+from middle_core.eventlog.records import Claim
 from middle_core.events import Custom, Event, EventType, custom
 from middle_core.node_api.approvals import Approval
-from middle_core.runs.intake.turn import Resume, ThreadView, Turn
-from middle_core.runs.questions import approval_card, graph_question
+from middle_core.runs.intake.turn import Resume, ThreadView, Turn, command_resume
+from middle_core.runs.questions import approval_card, custom_event, graph_question
+from middle_core.runs.questions.custom_event import QuestionForm
 
 S = InterruptStatus
 
@@ -63,18 +65,18 @@ class _ClientAnswer:
     interrupt_id: str
     payload: Any
     cancelled: bool
-    channel: str
+    channel: Channel
 
 
 class Answering:
-    """Of one run. ttl_s: of approvals that name no time of their own. cards, legacy: how the page is asked."""
+    """Of one run. ttl_s: of approvals that name no time of their own. cards, form: how the page is asked."""
 
-    def __init__(self, log: InterruptLog, claim: Claim, *, cards: bool, ttl_s: float, legacy: bool = False) -> None:
+    def __init__(self, log: InterruptLog, claim: Claim, *, cards: bool, ttl_s: float, form: QuestionForm = QuestionForm.OUTCOME) -> None:
         self._log = log
         self._claim = claim
         self._cards = cards
         self._ttl_s = ttl_s
-        self._legacy = legacy
+        self._form = form
         self._touched: dict[str, InterruptStatus] = {}
         """Rows that this run has told of, with the state it told."""
         self._answers: dict[str, str] = {}
@@ -90,18 +92,19 @@ class Answering:
         """Take the answers of a request. Raises InterruptUnknown where it answers what was never asked in this thread."""
         self._answers = {one.tool_call_id: one.id for one in body.messages if one.role == "tool"}
         given = _answers(body, turn)
-        if not given and not view.interrupts:
+        if not given and not view.interrupts and command_resume(body) is None:
             return TakenAnswers(turn)
         rows = {one.interrupt_id: one for one in await self.rows()}
-        if self._legacy and not given:
-            given = _legacy_answer(body, rows.values())
-        given = [one for one in given if one.channel == "interrupt" or one.interrupt_id in rows]
+        # A page replays its whole history: a tool message at its end answers a question only if that question is in the rows.
+        given = [one for one in given if one.channel is Channel.INTERRUPT or one.interrupt_id in rows]
+        if not given:
+            given = _command_answer(body, rows.values(), self._form)
         given += _early(body, rows, but={one.interrupt_id for one in given})
         if any(one.interrupt_id not in rows for one in given):
             raise InterruptUnknown
         if any(rows[one.interrupt_id].pending for one in given):
             # The page's history: an answer by the card tool that was taken before is sent again with the next one.
-            given = [one for one in given if one.channel == "interrupt" or rows[one.interrupt_id].pending]
+            given = [one for one in given if one.channel is Channel.INTERRUPT or rows[one.interrupt_id].pending]
         speaks = bool(turn.messages)
         events: list[Event] = []
         late: list[Interrupt] = []
@@ -113,11 +116,11 @@ class Answering:
             answered = await self._log.answer(self._claim, answer)
             row = rows[one.interrupt_id] = answered.interrupt
             declined.append(_declined(answer, answered))
-            events += self._closed_events(row, anew=one.channel != "client_tool")
+            events += self._closed_events(row, anew=one.channel is not Channel.CLIENT_TOOL)
             if not answered.taken and (row.status is not S.EXPIRED or row.interrupt_id not in open_ids):
                 late.append(row)
             elif row.interrupt_id in open_ids and row.status is not S.WITHDRAWN and not (speaks and row.status is S.EXPIRED):
-                cancelled = one.cancelled and row.kind != "approval"
+                cancelled = one.cancelled and row.kind is not InterruptKind.APPROVAL
                 resume.append(Resume(row.interrupt_id, one.payload, cancelled))
         events += _refusal(declined, speaks=speaks)
         if speaks:
@@ -171,16 +174,16 @@ class Answering:
             for row in await self.rows():
                 if not row.pending and self._touched.get(row.interrupt_id, row.status) is not row.status:
                     events += self._closed_events(row, anew=False)
-        by_card = [one for one in open_ if self._cards and one.kind == "approval"]
+        by_card = [one for one in open_ if self._cards and one.kind is InterruptKind.APPROVAL]
         for row in by_card:
             if row.interrupt_id not in known:
                 events += approval_card.card_call(row)
         interrupts = [approval_card.interrupt(one) for one in open_ if one not in by_card]
-        untold = open_ if self._legacy else by_card
+        untold = by_card if self._form is QuestionForm.OUTCOME else open_
         if untold:  # for clients of other doors: the end of this run says nothing of them
             events.append(custom(Custom.WAITING, interrupts=[approval_card.interrupt(one) for one in untold]))
-        if self._legacy:
-            return OpenQuestions([*events, *map(approval_card.legacy, interrupts)], (), bool(open_))
+        if self._form is not QuestionForm.OUTCOME:
+            return OpenQuestions([*events, *custom_event.events(interrupts, self._form)], (), bool(open_))
         return OpenQuestions(events, interrupts, bool(open_))
 
     async def close_begun(self) -> list[Event]:
@@ -195,7 +198,9 @@ class Answering:
 
     async def outcomes(self) -> dict[str, str]:
         """What is known of calls that approvals are about, by the calls' ids: for those that the thread has no result of."""
-        return {one.tool_call_id: str(approval_card.verdict(one)["message"]) for one in await self.rows() if one.kind == "approval"}
+        return {
+            one.tool_call_id: str(approval_card.verdict(one)["message"]) for one in await self.rows() if one.kind is InterruptKind.APPROVAL
+        }
 
     async def _passed_over(self, rows: Iterable[Interrupt]) -> list[Interrupt]:
         """The rows that a new message closes."""
@@ -213,7 +218,7 @@ class Answering:
         """That the row is decided. anew: also close its card in the page, which has no answer of its own there."""
         self._touched[row.interrupt_id] = row.status
         events = [approval_card.resolved(row)]
-        if row.kind != "approval":
+        if row.kind is not InterruptKind.APPROVAL:
             events.append(graph_question.activity_event(row))
         elif anew and self._cards:
             events.append(approval_card.card_result(row))
@@ -221,15 +226,19 @@ class Answering:
 
 
 class LogApprovals:
-    """`approvals.Approvals` on the log, bound to the run's claim."""
+    """`node_api.approvals.Approvals` on the log, bound to the run's claim."""
 
     def __init__(self, log: InterruptLog, claim: Claim) -> None:
         self._log = log
         self._claim = claim
 
     async def of_call(self, call_key: str) -> Approval | None:
-        """See `approvals.Approvals`."""
-        rows = [one for one in await self._log.of_thread(self._claim.thread_id) if one.kind == "approval" and one.call_key == call_key]
+        """See `node_api.approvals.Approvals`."""
+        rows = [
+            one
+            for one in await self._log.of_thread(self._claim.thread_id)
+            if one.kind is InterruptKind.APPROVAL and one.call_key == call_key
+        ]
         if not rows:
             return None
         row = rows[-1]
@@ -247,16 +256,16 @@ class LogApprovals:
         )
 
     async def begin(self, approval: Approval, *, digest: str) -> bool:
-        """See `approvals.Approvals`."""
+        """See `node_api.approvals.Approvals`."""
         return await self._log.begin(self._claim, approval.interrupt_id, digest=digest)
 
     async def end(self, approval: Approval, *, ok: bool | None, text: str) -> None:
-        """See `approvals.Approvals`."""
+        """See `node_api.approvals.Approvals`."""
         status = S.INDETERMINATE if ok is None else S.EXECUTED
         await self._log.end(self._claim, approval.interrupt_id, status=status, outcome={"ok": ok, "text": text})
 
     async def drop(self, approval: Approval, *, text: str) -> None:
-        """See `approvals.Approvals`."""
+        """See `node_api.approvals.Approvals`."""
         moves = {S.APPROVED: S.WITHDRAWN, S.EDITED: S.WITHDRAWN}
         await self._log.close(self._claim, moves, outcome={"ok": False, "text": text}, only={approval.interrupt_id})
 
@@ -264,13 +273,15 @@ class LogApprovals:
 def to_go_on(rows: Iterable[Interrupt], open_ids: Iterable[str]) -> list[Interrupt]:
     """Approved actions that a crash cut off: the graph still waits there, and a run with the person's token can go on with them."""
     waiting = set(open_ids)
-    newest = {one.call_key: one for one in rows if one.kind == "approval"}
+    newest = {one.call_key: one for one in rows if one.kind is InterruptKind.APPROVAL}
     return [one for one in newest.values() if one.status in CLAIMABLE | {S.EXECUTED} and one.interrupt_id in waiting]
 
 
 def answered_ids(body: RunAgentInput) -> list[str]:
-    """The ids that a request answers: its resume entries, and the tool messages at its end."""
-    return [one.interrupt_id for one in body.resume or ()] + [one.tool_call_id for one in _tail(body)]
+    """The ids that a request answers: its resume entries, the tool messages at its end, and the question of its command."""
+    command = command_resume(body)
+    named = "" if command is None else custom_event.named_id(command)
+    return [one.interrupt_id for one in body.resume or ()] + [one.tool_call_id for one in _tail(body)] + [named] * bool(named)
 
 
 def _row_answer(row: Interrupt, given: _ClientAnswer, principal: Principal, *, speaks: bool) -> Answer:
@@ -310,26 +321,20 @@ def _refusal(declined: Sequence[str], *, speaks: bool) -> list[Event]:
 
 
 def _answers(body: RunAgentInput, turn: Turn) -> list[_ClientAnswer]:
-    given = {one.interrupt_id: _ClientAnswer(one.interrupt_id, one.payload, one.cancelled, "interrupt") for one in turn.resume}
+    given = {one.interrupt_id: _ClientAnswer(one.interrupt_id, one.payload, one.cancelled, Channel.INTERRUPT) for one in turn.resume}
     for one in _tail(body):
         content = one.content if isinstance(one.content, str) else ""
-        given.setdefault(one.tool_call_id, _ClientAnswer(one.tool_call_id, approval_card.payload_of(content), False, "client_tool"))
+        given.setdefault(one.tool_call_id, _ClientAnswer(one.tool_call_id, approval_card.payload_of(content), False, Channel.CLIENT_TOOL))
     return list(given.values())
 
 
-def _legacy_answer(body: RunAgentInput, rows: Iterable[Interrupt]) -> list[_ClientAnswer]:
-    """What `useLangGraphInterrupt` sends: `forwardedProps.command.resume`, which names no question. So there must be one.
-
-    Raises InvalidRequest where several wait.
-    """
-    command = body.forwarded_props.get("command") if isinstance(body.forwarded_props, Mapping) else None
-    if not isinstance(command, Mapping) or "resume" not in command:
+def _command_answer(body: RunAgentInput, rows: Iterable[Interrupt], form: QuestionForm) -> list[_ClientAnswer]:
+    """The answer by `forwardedProps.command`, if there is one. Raises InvalidRequest where it is not clear what it answers."""
+    command = command_resume(body)
+    row = None if command is None else custom_event.answered_row(command, rows, form)
+    if command is None or row is None:
         return []
-    waiting = [row for row in rows if row.pending]
-    if len(waiting) > 1:
-        raise InvalidRequest("forwardedProps.command.resume: several questions wait, and it names none. Answer with resume[] by id.")
-    payload = approval_card.payload_of(command["resume"]) if isinstance(command["resume"], str) else command["resume"]
-    return [_ClientAnswer(row.interrupt_id, payload if row.kind == "approval" else command["resume"], False, "legacy") for row in waiting]
+    return [_ClientAnswer(row.interrupt_id, custom_event.payload(command, row), False, Channel.LEGACY)]
 
 
 def _early(body: RunAgentInput, rows: Mapping[str, Interrupt], *, but: Iterable[str]) -> list[_ClientAnswer]:
@@ -339,7 +344,9 @@ def _early(body: RunAgentInput, rows: Mapping[str, Interrupt], *, but: Iterable[
     for one in body.messages:
         if one.role == "tool" and one.tool_call_id not in known and one.tool_call_id in rows and rows[one.tool_call_id].pending:
             content = one.content if isinstance(one.content, str) else ""
-            found.setdefault(one.tool_call_id, _ClientAnswer(one.tool_call_id, approval_card.payload_of(content), False, "client_tool"))
+            found.setdefault(
+                one.tool_call_id, _ClientAnswer(one.tool_call_id, approval_card.payload_of(content), False, Channel.CLIENT_TOOL)
+            )
     return list(found.values())
 
 

@@ -15,7 +15,7 @@ import orjson
 from ag_ui.core import RunAgentInput
 
 from middle_core.contract.cards import CARD_TOOL, MARK
-from middle_core.eventlog.interrupts import Interrupt, InterruptStatus, NewInterrupt
+from middle_core.eventlog.interrupts import Channel, Interrupt, InterruptKind, InterruptStatus, NewInterrupt
 from middle_core.events import Custom, Event, EventType, custom
 from middle_core.node_api.approvals import digest, edits_of
 from middle_core.runs.questions import graph_question
@@ -55,13 +55,15 @@ def new_interrupt(asked: Mapping[str, Any], *, cards: bool, ttl_s: float, after:
     about = _about(asked)
     if about is None:
         payload = graph_question.payload(asked, after=after)
-        return NewInterrupt(asked["id"], "question", "interrupt", payload, tool_call_id=str(asked.get("toolCallId") or ""))
+        return NewInterrupt(
+            asked["id"], InterruptKind.QUESTION, Channel.INTERRUPT, payload, tool_call_id=str(asked.get("toolCallId") or "")
+        )
     payload = {key: asked[key] for key in ("reason", "message", "toolCallId", "responseSchema") if key in asked}
     own_ttl_s = about.get("ttlS")
     return NewInterrupt(
         interrupt_id=asked["id"],
-        kind="approval",
-        channel="client_tool" if cards else "interrupt",
+        kind=InterruptKind.APPROVAL,
+        channel=Channel.CLIENT_TOOL if cards else Channel.INTERRUPT,
         payload={**payload, MARK: about},
         tool_call_id=str(asked.get("toolCallId") or ""),
         call_key=about["callKey"],
@@ -87,17 +89,10 @@ def card(row: Interrupt) -> dict[str, Any]:
 
 def interrupt(row: Interrupt) -> dict[str, Any]:
     """The row as an AG-UI 1.0 interrupt."""
-    if row.kind != "approval":
+    if row.kind is not InterruptKind.APPROVAL:
         return graph_question.interrupt(row)
     fields = {key: value for key, value in row.payload.items() if key != MARK}
     return {"id": row.interrupt_id, **fields, "metadata": {MARK: card(row)}}
-
-
-def legacy(one: Mapping[str, Any]) -> Event:
-    """An interrupt for `useLangGraphInterrupt`: CUSTOM `on_interrupt`, whose value is a JSON string. For a card it is the card."""
-    metadata = one.get("metadata") or {}
-    raw = metadata[MARK] if MARK in metadata else metadata.get("langgraph", {}).get("raw")
-    return {"type": EventType.CUSTOM.value, "name": "on_interrupt", "value": raw if isinstance(raw, str) else _json(raw)}
 
 
 def card_call(row: Interrupt) -> list[Event]:
@@ -167,13 +162,13 @@ def _text(row: Interrupt) -> str:
 
 def _edits(row: Interrupt) -> dict[str, Any]:
     """The arguments that were approved in place of those on the card, under `edits`; empty where there are none."""
-    edits = edits_of(row.answer) if row.kind == "approval" and row.status in SAID_YES else {}
+    edits = edits_of(row.answer) if row.kind is InterruptKind.APPROVAL and row.status in SAID_YES else {}
     return {"edits": edits} if edits else {}
 
 
 def decide(row: Interrupt, payload: Any, *, cancelled: bool) -> tuple[InterruptStatus, str]:
     """What an answer means, and the digest of the arguments that it approves. Anything but a clear yes is a no."""
-    if row.kind != "approval":
+    if row.kind is not InterruptKind.APPROVAL:
         return (S.REJECTED if cancelled else S.ANSWERED), ""
     approved = payload.get("approved") if isinstance(payload, Mapping) else payload
     if cancelled or approved is not True:
@@ -206,7 +201,7 @@ def with_cards(
     for asked in rows:
         # Past its time it is closed, whether or not the clock has been there.
         row = replace(asked, status=S.EXPIRED) if asked.pending and asked.late else asked
-        if row.kind != "approval" or (at := _place(shown, row.tool_call_id)) is None:
+        if row.kind is not InterruptKind.APPROVAL or (at := _place(shown, row.tool_call_id)) is None:
             continue
         if not row.pending:
             at_result = next((i for i, one in enumerate(shown) if one.get("toolCallId") == row.tool_call_id), None)

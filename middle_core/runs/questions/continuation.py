@@ -9,7 +9,8 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 from typing import Final
 
-from middle_core.eventlog.port import EventLog, Run
+from middle_core.eventlog.port import EventLog
+from middle_core.eventlog.records import Run
 from middle_core.events import RunId, ThreadId
 
 LOOK_S: Final = 0.5

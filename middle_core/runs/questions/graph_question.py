@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from middle_core.agui.jsonable import json_size
 from middle_core.contract.cards import MARK
-from middle_core.eventlog.interrupts import Interrupt, InterruptStatus
+from middle_core.eventlog.interrupts import Interrupt, InterruptKind, InterruptStatus
 from middle_core.events import QUESTION_ACTIVITY, Event, EventType
 
 MAX_SHOWN: Final = 8_000
@@ -47,7 +47,7 @@ def with_questions(messages: Sequence[Event], rows: Iterable[Interrupt]) -> list
     shown = list(messages)
     ends: dict[str | None, int] = {}
     for row in rows:
-        if row.kind == "approval" or row.pending or MARK not in row.payload:
+        if row.kind is InterruptKind.APPROVAL or row.pending or MARK not in row.payload:
             continue
         after = row.payload[MARK]["after"]
         at = 0 if after is None else next((place for place, one in enumerate(shown, 1) if one["id"] == after), None)

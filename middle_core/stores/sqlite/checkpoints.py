@@ -36,7 +36,8 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from middle_core.errors import Unclaimed
-from middle_core.eventlog.port import Claim, EventLog
+from middle_core.eventlog.port import EventLog
+from middle_core.eventlog.records import Claim
 from middle_core.stores.sqlite.log import SqliteEventLog
 
 CLAIM: ContextVar[Claim | None] = ContextVar("middle_core_claim", default=None)

@@ -12,9 +12,19 @@ from typing import Any, Protocol
 import orjson
 
 from middle_core.errors import InterruptUnknown
-from middle_core.eventlog.interrupts import Answer, Answered, AnswerRecord, Interrupt, InterruptStatus, NewInterrupt
+from middle_core.eventlog.interrupts import (
+    Answer,
+    Answered,
+    AnswerRecord,
+    Channel,
+    Interrupt,
+    InterruptKind,
+    InterruptStatus,
+    NewInterrupt,
+    Verdict,
+)
 from middle_core.eventlog.lifecycle import check_interrupt_move
-from middle_core.eventlog.port import Claim
+from middle_core.eventlog.records import Claim
 from middle_core.events import ThreadId
 from middle_core.stores.sqlite.threads import T, Work
 
@@ -82,18 +92,18 @@ class SqliteInterrupts:
             known = self._there(db, claim.thread_id, answer.interrupt_id)
             if known.pending and known.late:
                 self._run(db, "move_interrupt", {**ids, "status": InterruptStatus.EXPIRED, "outcome": None})
-                verdict = "expired"
+                verdict = Verdict.EXPIRED
             elif known.pending:
                 check_interrupt_move(known.status, answer.decision)
                 outcome = None if answer.outcome is None else _text(answer.outcome)
                 change = {"status": answer.decision, "answer": _text(answer.payload), "digest": answer.digest, "outcome": outcome}
                 self._run(db, "answer_interrupt", {**ids, **change})
-                verdict = "refused" if answer.refused else "taken"
+                verdict = Verdict.REFUSED if answer.refused else Verdict.TAKEN
             else:
-                verdict = "late"
+                verdict = Verdict.LATE
             line = {"channel": answer.channel, "decision": answer.decision, "payload": _text(answer.payload), "digest": answer.digest}
             self._run(db, "insert_answer", {**ids, **line, "verdict": verdict})
-            return Answered(self._there(db, claim.thread_id, answer.interrupt_id), verdict in {"taken", "refused"})
+            return Answered(self._there(db, claim.thread_id, answer.interrupt_id), verdict in {Verdict.TAKEN, Verdict.REFUSED})
 
         return await self._transact(claim, work)
 
@@ -132,7 +142,7 @@ class SqliteInterrupts:
 
     async def audit(self, thread_id: ThreadId) -> list[AnswerRecord]:
         rows = await self._read(lambda db: self._run(db, "interrupt_answers", {"thread_id": thread_id}))
-        return [AnswerRecord(**{**dict(row), "payload": orjson.loads(row["payload"])}) for row in rows]
+        return [_answer_record(row) for row in rows]
 
     # inside ----------------------------------------------------------------------------------------
     def _move(self, db: sqlite3.Connection, known: Interrupt, status: InterruptStatus, outcome: Mapping[str, Any]) -> Interrupt:
@@ -157,11 +167,25 @@ def _interrupt(row: sqlite3.Row) -> Interrupt:
         **{
             **dict(row),
             "late": bool(row["late"]),
+            "kind": InterruptKind(row["kind"]),
+            "channel": Channel(row["channel"]),
             "status": InterruptStatus(row["status"]),
             "payload": orjson.loads(row["payload"]),
             "roles": tuple(orjson.loads(row["roles"])),
             "answer": None if row["answer"] is None else orjson.loads(row["answer"]),
             "outcome": None if row["outcome"] is None else orjson.loads(row["outcome"]),
+        }
+    )
+
+
+def _answer_record(row: sqlite3.Row) -> AnswerRecord:
+    return AnswerRecord(
+        **{
+            **dict(row),
+            "channel": Channel(row["channel"]),
+            "decision": InterruptStatus(row["decision"]),
+            "verdict": Verdict(row["verdict"]),
+            "payload": orjson.loads(row["payload"]),
         }
     )
 

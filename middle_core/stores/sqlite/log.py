@@ -24,7 +24,7 @@ import uuid_utils
 
 from middle_core.errors import InvalidRequest, NotFound, RunIdConflict, StoreUnavailable, Superseded, ThreadBusy
 from middle_core.eventlog.lifecycle import check_run_move, check_tool_move
-from middle_core.eventlog.port import Beat, Claim, Ending, Existing, NewRun, Run, RunStatus, Started, Thread, ToolCall
+from middle_core.eventlog.records import Beat, Claim, Ending, Existing, NewRun, Run, RunStatus, Started, Thread, ToolCall, ToolCallStatus
 from middle_core.events import TERMINAL, ClientRunId, ClientThreadId, Event, EventType, Owner, Record, RunId, ThreadId
 from middle_core.stores.sqlite.file import FileLock, database_path, open_database
 from middle_core.stores.sqlite.interrupts import SqliteInterrupts
@@ -262,25 +262,26 @@ class SqliteEventLog:
             if not (earlier := self._all(db, "get_tool_call", params)):
                 self._all(db, "insert_tool_call", params)
                 return None
-            if earlier[0]["status"] == "paused":
+            line = _tool_call(earlier[0])
+            if line.status is ToolCallStatus.PAUSED:
                 self._all(db, "resume_tool_call", params)
-            return ToolCall(**earlier[0])
+            return line
 
         return await self.transact(claim, work)
 
-    async def tool_end(self, claim: Claim, tool_call_id: str, *, status: str, result: str, outcome: str | None = None) -> None:
+    async def tool_end(self, claim: Claim, tool_call_id: str, *, status: ToolCallStatus, result: str, outcome: str | None = None) -> None:
         params = {"thread_id": claim.thread_id, "tool_call_id": tool_call_id, "status": status, "result": result, "outcome": outcome}
 
         def work(db: sqlite3.Connection) -> None:
             if not (rows := self._all(db, "get_tool_call", params)):
                 raise NotFound("This tool call was never begun.")
-            check_tool_move(rows[0]["status"], status)
+            check_tool_move(_tool_call(rows[0]).status, status)
             self._all(db, "end_tool_call", params)
 
         await self.transact(claim, work)
 
     async def tool_calls(self, thread_id: ThreadId) -> list[ToolCall]:
-        return [ToolCall(**row) for row in await self._read("tool_calls", {"thread_id": thread_id})]
+        return [_tool_call(row) for row in await self._read("tool_calls", {"thread_id": thread_id})]
 
     # life ------------------------------------------------------------------------------------------
     async def transact(self, claim: Claim, work: Work[T], *, to_disk: bool = True) -> T:
@@ -408,6 +409,10 @@ def _encode(events: Sequence[Event]) -> list[tuple[str, bytes]]:
 
 def _fence(claim: Claim) -> dict[str, Any]:
     return {"run_id": claim.run_id, "attempt": claim.attempt, "token": claim.token}
+
+
+def _tool_call(row: sqlite3.Row) -> ToolCall:
+    return ToolCall(**{**dict(row), "status": ToolCallStatus(row["status"])})
 
 
 def _run(row: sqlite3.Row) -> Run:

@@ -1,7 +1,7 @@
 """The explicit door: `POST /chat` and `/chat/resume`, one endpoint each with two representations, and attaching again.
 
 `Accept: text/event-stream` gets the turn as it happens, anything else the same turn as one JSON object when it is over. What
-the two show is one projection of the run's records (`wire.chat_events`); this module knows no more of a run than how to start
+the two show is one projection of the run's records (`transports.chat.events`); this module knows no more of a run than how to start
 and to follow it.
 """
 
@@ -20,7 +20,7 @@ from starlette.types import Receive, Scope, Send
 
 from middle_core.auth.principal import Principal
 from middle_core.errors import Draining, InvalidRequest, MiddleCoreError, NotFound, Unauthorized
-from middle_core.eventlog.port import Run
+from middle_core.eventlog.records import Run
 from middle_core.events import ClientThreadId, RunId
 from middle_core.runs.intake.request import StartRequest
 from middle_core.runs.service import RunService

@@ -1,6 +1,6 @@
 """What every event stream has in common: headers, a first comment at once, heartbeats, and an end before the token's.
 
-Records become bytes through the `encode` that a door passes; this module knows no vocabulary but `wire.reattach`.
+Records become bytes through the `encode` that a door passes; this module knows no vocabulary but the hint to attach again.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final
 from starlette.responses import StreamingResponse
 
 from middle_core.auth.principal import Principal
-from middle_core.eventlog.port import Run
+from middle_core.eventlog.records import Run
 from middle_core.events import Record
 from middle_core.runs.service import RunService
 from middle_core.transports.agui import frames as agui

@@ -7,7 +7,7 @@ from importlib.resources import files
 
 import pytest
 
-from middle_core.eventlog.interrupts import CLAIMABLE, InterruptStatus
+from middle_core.eventlog.interrupts import CLAIMABLE, Channel, InterruptKind, InterruptStatus, Verdict
 from middle_core.eventlog.lifecycle import (
     INTERRUPT_MOVES,
     RUN_MOVES,
@@ -17,7 +17,7 @@ from middle_core.eventlog.lifecycle import (
     check_run_move,
     check_tool_move,
 )
-from middle_core.eventlog.port import RunStatus
+from middle_core.eventlog.records import RunStatus, ToolCallStatus
 
 
 def test_every_state_has_a_row_and_only_active_runs_move() -> None:
@@ -39,9 +39,10 @@ def test_a_move_outside_of_the_table_raises(before: RunStatus, after: RunStatus)
 
 def test_a_tool_call_ends_once_and_only_a_paused_one_runs_again() -> None:
     legal = {("running", "paused"), ("running", "done"), ("running", "failed"), ("paused", "running"), ("paused", "failed")}
-    for before in TOOL_MOVES:
-        for after in [*TOOL_MOVES, "lost"]:
-            if (before, after) in legal:
+    assert set(TOOL_MOVES) == set(ToolCallStatus)
+    for before in ToolCallStatus:
+        for after in ToolCallStatus:
+            if (before.value, after.value) in legal:
                 check_tool_move(before, after)
             else:
                 with pytest.raises(IllegalMove, match=f"tool call cannot go from {before} to {after}"):
@@ -65,14 +66,22 @@ def test_only_what_a_person_approved_is_ever_executed() -> None:
     assert {before for before, after in INTERRUPT_MOVES.items() if InterruptStatus.APPROVED in after} == {InterruptStatus.PENDING}
 
 
-def test_the_schema_knows_the_same_states() -> None:
+def test_the_schema_knows_the_same_states_and_kinds() -> None:
     schema = (files("middle_core.stores.sqlite") / "sql" / "schema.sql").read_text("utf-8")
-    runs, tools, questions = (
-        set(re.findall(r"'(\w+)'", found)) for found in re.findall(r"CHECK \(\s*status IN \((.*?)\)\s*\)", schema, re.DOTALL)
-    )
-    assert runs == {status.value for status in RunStatus}
-    assert tools == set(TOOL_MOVES)
-    assert questions == {status.value for status in InterruptStatus}
+    found: dict[tuple[str, str], set[str]] = {}
+    for table, body in re.findall(r"CREATE TABLE (\w+) \((.*?)\n\) STRICT", schema, re.DOTALL):
+        for column, values in re.findall(r"CHECK \(\s*(\w+) IN \((.*?)\)\s*\)", body, re.DOTALL):
+            found[table, column] = set(re.findall(r"'(\w+)'", values))
+    assert found == {
+        ("runs", "status"): set(RunStatus),
+        ("tool_calls", "status"): set(ToolCallStatus),
+        ("interrupts", "kind"): set(InterruptKind),
+        ("interrupts", "channel"): set(Channel),
+        ("interrupts", "status"): set(InterruptStatus),
+        ("interrupt_answers", "channel"): set(Channel),
+        ("interrupt_answers", "decision"): INTERRUPT_MOVES[InterruptStatus.PENDING] - {InterruptStatus.EXPIRED},
+        ("interrupt_answers", "verdict"): set(Verdict),
+    }
 
 
 def test_the_statements_call_active_what_the_enum_calls_active() -> None:

@@ -34,7 +34,7 @@ def test_the_times_in_the_document_are_those_of_the_bicep_and_the_settings() -> 
 def test_what_is_said_of_postgres_is_true() -> None:
     with pytest.raises(DatabaseRefused):
         database_path("postgresql://h/db")
-    assert "This version of the program refuses such a URL at its start." in page("deployment.md")
+    assert "This version of the program refuses such a URL at its start." in " ".join(page("deployment.md").split())
     assert "refuses to start" in (INFRA / "main.prod.bicepparam").read_text(encoding="utf-8")
     assert "refuses such a URL" in (ROOT / "compose.yaml").read_text(encoding="utf-8")
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from middle_core.errors import Superseded
-from middle_core.eventlog.port import Claim, Ending, RunStatus
+from middle_core.eventlog.records import Claim, Ending, RunStatus
 from middle_core.events import Event, RunId, ThreadId
 from middle_core.runs.appender import IN_FLIGHT, Appender, merge_deltas
 from tests.fakes.until import until

@@ -20,9 +20,9 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from middle_core.auth.principal import Credential, Principal
 from middle_core.errors import NotFound
-from middle_core.eventlog.port import Claim, Ending, RunStatus
+from middle_core.eventlog.records import Claim, Ending, RunStatus
 from middle_core.events import ClientThreadId, Custom, Event, Record, RunId
-from middle_core.runs.engine import Engine
+from middle_core.runs.engine import Engine, StopCause
 from middle_core.runs.graph.source import GraphSource
 from middle_core.runs.intake.request import start_request
 from middle_core.runs.intake.turn import AgentRules
@@ -172,7 +172,7 @@ def test_a_loop_that_is_closed_over_a_run_ends(held: str, asked_to_stop: bool, t
                     await asyncio.Event().wait()
                 finally:
                     if asked_to_stop:  # in the same step in which the loop cancels everything
-                        at.supervisor.stop(run.run_id, by="shutdown", reason="the server is stopping")
+                        at.supervisor.stop(run.run_id, by=StopCause.SHUTDOWN, reason="the server is stopping")
 
         serving = asyncio.create_task(server())  # noqa: TID251 - left alive, for the loop to end
         async with asyncio.timeout(10):

@@ -41,6 +41,22 @@ def test_the_schema_is_the_sum_of_its_migrations(tmp_path: Path) -> None:
     summed.close()
 
 
+def test_questions_and_their_answers_outlive_the_migrations(tmp_path: Path) -> None:
+    create_file(tmp_path / "old.db")
+    db = connect_writer(tmp_path / "old.db")
+    migrate(db, load_migrations("sqlite")[:3])
+    db.execute("INSERT INTO threads (thread_id, owner, client_thread_id, agent, created_at, updated_at) VALUES ('t', 'o', 'c', 'a', 1, 1)")
+    db.execute(
+        "INSERT INTO interrupts (thread_id, interrupt_id, place, run_id, kind, channel, tool_call_id, call_key, tool, payload, args_digest,"
+        " roles, root_id, created_at) VALUES ('t', 'i', 1, 'r', 'approval', 'client_tool', 'c', 'k', 'x', '{}', 'd', '[]', '', 7)"
+    )
+    db.execute("INSERT INTO interrupt_answers VALUES ('t', 1, 'i', 'r', 8, 'o', 'interrupt', 'approved', '{}', 'd', 'late')")
+    before = [[tuple(row) for row in db.execute(f"SELECT * FROM {table}")] for table in ("interrupts", "interrupt_answers")]
+    migrate(db, load_migrations("sqlite"))
+    assert [[tuple(row) for row in db.execute(f"SELECT * FROM {table}")] for table in ("interrupts", "interrupt_answers")] == before
+    db.close()
+
+
 def test_every_statement_can_be_prepared(tmp_path: Path) -> None:
     db = migrated(tmp_path / "log.db")
     db.executescript("CREATE TABLE checkpoints (thread_id TEXT); CREATE TABLE writes (thread_id TEXT);")

@@ -249,3 +249,34 @@ def test_whatever_is_replayed_only_a_persons_own_words_and_results_get_through(m
     for one in turn.messages:
         assert one["id"] not in known or (turn.restart_at == one["id"] and known[one["id"]] == "user")
     assert len({one["id"] for one in turn.messages}) == len(turn.messages)
+
+
+# Every way to answer, with every history that a page may replay ------------------------------------------
+
+ANSWERED: dict[str, dict[str, Any]] = {
+    "resume": {"resume": [{"interruptId": "i1", "status": "resolved", "payload": "yes"}]},
+    "cancelled": {"resume": [{"interruptId": "i1", "status": "cancelled"}]},
+    "command": {"forwardedProps": {"command": {"resume": "yes"}}},
+    "command with null": {"forwardedProps": {"command": {"resume": None}}},
+}
+HISTORIES: dict[str, list[dict[str, Any]]] = {
+    "nothing": [],
+    "up to the user's message": [user("h1"), assistant("a1"), user("h2")],
+    "up to an answer": [user("h1"), assistant("a1"), user("h2"), assistant("a2")],
+    "up to a tool's result": [user("h1"), assistant("a1"), user("h2"), assistant("a2"), result("c9")],
+    "the last message alone": [user("h2")],
+}
+
+
+@pytest.mark.parametrize("history", HISTORIES.values(), ids=HISTORIES)
+@pytest.mark.parametrize("answer", ANSWERED.values(), ids=ANSWERED)
+def test_an_answer_repeats_no_message_whatever_history_comes_with_it(answer: dict[str, Any], history: list[dict[str, Any]]) -> None:
+    turn = rebuild(body(*history, **answer), THREAD, NOBODY)
+    assert (turn.messages, turn.results, turn.restart_at) == ((), (), None)
+    spoken = rebuild(body(*history, user("new"), **answer), THREAD, NOBODY)
+    assert ids(spoken) == ["new"]
+
+
+def test_a_command_is_bounded_as_any_answer() -> None:
+    with pytest.raises(InvalidRequest, match="command"):
+        rebuild(body(forwardedProps={"command": {"resume": "x" * 300_000}}), THREAD, NOBODY)

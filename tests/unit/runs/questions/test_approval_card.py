@@ -10,7 +10,7 @@ from ag_ui.core import Interrupt as AguiInterrupt
 from ag_ui.core import RunAgentInput
 
 from middle_core.contract.cards import MARK
-from middle_core.eventlog.interrupts import Interrupt, InterruptStatus
+from middle_core.eventlog.interrupts import Channel, Interrupt, InterruptKind, InterruptStatus
 from middle_core.events import RunId, ThreadId
 from middle_core.node_api.approvals import digest
 from middle_core.runs.questions import approval_card
@@ -26,8 +26,8 @@ def row(**changes: Any) -> Interrupt:
         "thread_id": ThreadId("t"),
         "interrupt_id": "i1",
         "run_id": RunId("r"),
-        "kind": "approval",
-        "channel": "interrupt",
+        "kind": InterruptKind.APPROVAL,
+        "channel": Channel.INTERRUPT,
         "tool_call_id": "c1",
         "call_key": "c1",
         "tool": "act",
@@ -76,7 +76,7 @@ def test_anything_else_rejects(payload: Any) -> None:
 
 @pytest.mark.parametrize("payload", [None, False, 0, "", {}])
 def test_a_graphs_own_question_takes_any_answer(payload: Any) -> None:
-    question = row(kind="question", payload={"reason": "x", "metadata": {}})
+    question = row(kind=InterruptKind.QUESTION, payload={"reason": "x", "metadata": {}})
     assert approval_card.decide(question, payload, cancelled=False) == (S.ANSWERED, "")
     assert approval_card.decide(question, payload, cancelled=True) == (S.REJECTED, "")
     assert approval_card.interrupt(question) == {"id": "i1", "reason": "x", "metadata": {}}
@@ -139,7 +139,7 @@ def test_what_is_under_way_has_no_result_yet(status: InterruptStatus) -> None:
 
 
 def test_cards_of_calls_that_are_gone_and_graphs_questions_are_left_out() -> None:
-    others = [row(tool_call_id="gone"), row(kind="question", payload={"reason": "x"})]
+    others = [row(tool_call_id="gone"), row(kind=InterruptKind.QUESTION, payload={"reason": "x"})]
     assert approval_card.with_cards(thread(), others, cards=True) == thread()
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from middle_core.eventlog.interrupts import InterruptStatus
-from middle_core.eventlog.port import Run, RunStatus, Started, Thread
+from middle_core.eventlog.records import Run, RunStatus, Started, Thread
 from middle_core.events import ClientThreadId, RunId
 from middle_core.runs.questions import continuation
 from middle_core.runs.questions.continuation import Continuations

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from middle_core.contract.cards import MARK
-from middle_core.eventlog.interrupts import Interrupt, InterruptStatus
+from middle_core.eventlog.interrupts import Channel, Interrupt, InterruptKind, InterruptStatus
 from middle_core.events import QUESTION_ACTIVITY, Owner, RunId, ThreadId
 from middle_core.runs.questions import graph_question
 
@@ -21,8 +21,8 @@ S = InterruptStatus
 def row(name: str, *, after: str | None = None, status: InterruptStatus = S.ANSWERED, raw: Any = "Which?", answer: Any = None) -> Interrupt:
     asked = {"id": name, "reason": "r", "message": "Which?", "metadata": {"langgraph": {"raw": raw}}}
     return Interrupt(
-        thread_id=ThreadId("t"), interrupt_id=name, run_id=RunId("r"), kind="question", channel="interrupt", tool_call_id="", call_key="",
-        tool="", payload=graph_question.payload(asked, after=after), args_digest="", roles=(), root_id="", status=status, created_at=1,
+        thread_id=ThreadId("t"), interrupt_id=name, run_id=RunId("r"), kind=InterruptKind.QUESTION, channel=Channel.INTERRUPT,
+        tool_call_id="", call_key="", tool="", payload=graph_question.payload(asked, after=after), args_digest="", roles=(), root_id="", status=status, created_at=1,
         expires_at=None, answer=answer, answer_digest="", answered_by=Owner("o"), answered_at=2, answer_run_id=RunId("r2"), outcome=None,
         ended_at=None, late=False,
     )  # fmt: skip

@@ -23,7 +23,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, interrupt
 
 from middle_core.errors import Superseded, Unclaimed
-from middle_core.eventlog.port import Claim, Started
+from middle_core.eventlog.records import Claim, Started
 from middle_core.events import ThreadId
 from middle_core.stores.sqlite.checkpoints import CLAIM, open_saver
 from middle_core.stores.sqlite.log import SqliteEventLog
