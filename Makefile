@@ -1,5 +1,5 @@
-# The targets a person needs: setup, run, test, bench. The rest is for daily work.
-# `make run` and `make test` do all of the set-up themselves.
+# Four targets are enough to start: setup, run, test, bench. The others are for daily work.
+# `make run` and `make test` install everything themselves.
 
 PYTHON ?= python3
 UV_VERSION := 0.13.9
@@ -7,7 +7,7 @@ PY := .venv/bin/python
 UV := .venv/bin/uv
 WORKERS := --numprocesses=2 --dist=loadscope --no-loadscope-reorder
 
-# What there is.
+# Lists the targets.
 help:
 	@sed -n 's/^\([a-z-]*\):.*/  make \1/p' Makefile | sort -u
 
@@ -46,7 +46,7 @@ test: lint frontend_core/.next/.done chromium hops
 	$(PY) -m pytest $(WORKERS) -m "not e2e"
 	$(PY) -m pytest $(WORKERS) -m e2e
 
-# The quick part, below a minute.
+# The quick part of `make test`.
 test-fast: setup
 	$(PY) -m pytest $(WORKERS) -m "not slow" tests/architecture tests/unit tests/contracts
 
@@ -70,43 +70,43 @@ bench: setup frontend_core/.next/.done chromium
 lab: frontend_core/.next/.done hops
 	$(PY) -m pytest --lab-table tests/integration
 
-# nginx and HAProxy of the system, else Debian's packages unpacked into .lab/; else it says what will not be tested.
+# Finds nginx and HAProxy: the system's, or Debian's packages unpacked into .lab/. If there are none, it says what will not be tested.
 hops: setup
 	@$(PY) -m tests.integration.hops
 
-# The published schemas and the golden bytes of /chat, made again from the code; see tests/schema.py.
+# Writes the published schemas and the golden bytes of /chat from the code; see tests/schema.py.
 schema: setup
 	$(PY) -m tests.schema
 
-# The contract of middle_core/contract, again as browsers read it; see tests/typescript.py.
+# Writes the contract of middle_core/contract for TypeScript and for the graph page; see tests/typescript.py.
 contract: setup
 	$(PY) -m tests.typescript
 
-# What other versions of the CopilotKit SDK would change; not part of `make test`. See docs/drift.md.
+# Shows what other versions of the CopilotKit SDK would change. Not part of `make test`. See docs/drift.md.
 drift: setup
 	$(PY) -m tests.corpus.drift $(VERSIONS)
 
-# kill -9 around approved actions, fifty times for each window; `make test` has ten. Ten minutes on two cores.
+# kill -9 around approved actions, fifty times at each point of time; `make test` does ten. Takes ten minutes on two cores.
 kills: setup
 	$(PY) -m tests.scenarios.kills
 
-# An installed Chromium, else Debian's where we are root, else Playwright's own; else it says what to run.
+# Finds a Chromium: an installed one, Debian's if we are root, or Playwright's own. If there is none, it says what to run.
 chromium: setup
 	@$(PY) -m tests.e2e.chromium
 
-# What the images hold, as CycloneDX bills of materials, from the lock files alone. npm's says `development` of what is not shipped;
-# left out, it would leave out React, too, which a development tool needs as well.
+# Writes what the images hold as CycloneDX bills of materials, from the lock files. npm marks what is not shipped as `development`.
+# It is not left out, because npm would then also leave out React, which a development tool needs as well.
 sbom: .venv/.done
 	mkdir -p .sbom
 	$(UV) export --quiet --frozen --no-dev --all-extras --no-emit-project --format cyclonedx1.5 --output-file .sbom/middle_core.cdx.json
 	npm sbom --package-lock-only --sbom-format cyclonedx > .sbom/frontend_core.cdx.json
 
-# Needs buildah, and a registry with the bases.
+# Needs buildah, and a registry with the base images.
 images:
 	buildah build --file infra/images/middle_core.Dockerfile --tag middle-core/api .
 	buildah build --file infra/images/frontend_core.Dockerfile --tag middle-core/web .
 
-# The lock file keeps versions and hashes, not addresses: it installs from whichever index is configured.
+# The lock file keeps versions and hashes, but no addresses, so it installs from whichever index is configured.
 lock:
 	$(UV) lock
 	sed -i -E -e 's|source = \{ registry = "[^"]+" \}|source = { registry = "." }|' -e 's|url = "[^"]*/([^/"]+)"|path = "\1"|' uv.lock

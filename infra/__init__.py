@@ -1,1 +1,1 @@
-"""Where middle-core runs: Bicep, other fronts, and the checks that keep them true."""
+"""How middle-core is deployed: Bicep, other fronts, and the checks of both."""

@@ -1,8 +1,8 @@
-// middle-core on Azure Container Apps: a page, a service behind it, and what they stand on.
+// middle-core on Azure Container Apps: a page, the service behind it, and what both need.
 //
-// Deployed twice the first time. Without images only the ground is laid (registry, vault, environment, database), so that the images
-// can be pushed and the model's key put into the vault; with images the two apps follow. docs/deployment.md has the steps, and the
-// reason for each number; `python -m infra.checks` holds both to the settings of the program.
+// The first time, deploy twice. Without images only registry, vault, environment and database are made, so that the images can be pushed
+// and the model's key can be put into the vault. With images, the two apps follow. docs/deployment.md has the steps and the reason for each
+// number. `python -m infra.checks` compares this file with the settings of the program.
 targetScope = 'resourceGroup'
 
 @description('Name of this installation; part of each resource\'s name and tag.')
@@ -12,7 +12,7 @@ param environmentName string
 
 param location string = resourceGroup().location
 
-@description('Who deploys: may write secrets into the vault. Empty: nobody is given that right here.')
+@description('The person who deploys; may write secrets into the vault. Empty: nobody gets that right here.')
 param principalId string = ''
 
 @description('Image of middle_core, with its tag. Empty: no app is deployed yet.')
@@ -21,7 +21,7 @@ param apiImage string = ''
 @description('Image of frontend_core, with its tag. Empty: no app is deployed yet.')
 param webImage string = ''
 
-@description('Where the event log lives. sqlite: in the replica, one replica only, gone with it. postgres: a server of its own.')
+@description('Where the event log is. sqlite: in the one replica, and lost with it. postgres: a server of its own.')
 @allowed(['sqlite', 'postgres'])
 param database string
 
@@ -29,7 +29,7 @@ param database string
 @secure()
 param databasePassword string = ''
 
-@description('Most replicas of the service. With sqlite it is 1, whatever stands here.')
+@description('Maximum of replicas of the service. With sqlite it is always 1.')
 @minValue(1)
 @maxValue(30)
 param apiMaxReplicas int
@@ -38,7 +38,7 @@ param apiMaxReplicas int
 @maxValue(30)
 param webMaxReplicas int
 
-@description('Ingress on nodes of its own, whose idle timeout and grace can be set. Costs two D4 nodes.')
+@description('Ingress on nodes of its own, so that idle timeout and grace can be set. Costs two D4 nodes.')
 param premiumIngress bool
 
 @description('Minutes of silence after which the premium ingress cuts a request.')
@@ -46,7 +46,7 @@ param premiumIngress bool
 @maxValue(30)
 param requestIdleMinutes int = 4
 
-@description('The issuer\'s key set: how tokens are verified.')
+@description('The issuer\'s key set, which verifies tokens.')
 param jwksUrl string
 
 param jwtIssuer string
@@ -112,7 +112,7 @@ module apiIdentity 'modules/identity.bicep' = {
   }
 }
 
-// The page's identity may pull its image and nothing else: the model's key stays in the middle tier.
+// The page's identity may only pull its image, because the model's key stays in the middle tier.
 module webIdentity 'modules/identity.bicep' = {
   name: 'web-identity'
   params: {
@@ -188,7 +188,7 @@ module web 'modules/web.bicep' = if (withApps) {
   }
 }
 
-// SQLite lives in the replica, where a job cannot reach it; there the service brings its own schema up to date.
+// A job cannot reach SQLite inside the replica; there the service migrates its own schema.
 module migration 'modules/migration.bicep' = if (withApps && withPostgres) {
   name: 'migration'
   params: {
@@ -203,7 +203,7 @@ module migration 'modules/migration.bicep' = if (withApps && withPostgres) {
   }
 }
 
-// Read by azd into its environment, and by infra/hooks/preprovision.sh from there.
+// azd puts these into its environment, and infra/hooks/preprovision.sh reads them there.
 output AZURE_CONTAINER_REGISTRY_NAME string = registry.outputs.name
 output AZURE_CONTAINER_REGISTRY_ENDPOINT string = registry.outputs.server
 output KEY_VAULT_NAME string = vault.outputs.name

@@ -1,4 +1,4 @@
-// A try: small, and honest about it. The log is in the replica: a new revision, or a replica that is moved, starts empty.
+// For a try. The log is in the replica, so a new revision, or a replica that the platform moves, starts empty.
 using 'main.bicep'
 
 param environmentName = readEnvironmentVariable('AZURE_ENV_NAME')

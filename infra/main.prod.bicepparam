@@ -1,4 +1,4 @@
-// Production: Postgres, several replicas, an ingress whose timeouts are ours. It needs a version of middle-core that has the Postgres
+// Production: Postgres, several replicas, an ingress with our own timeouts. It needs a version of middle-core that has the Postgres
 // log: one that has not refuses to start, and says so (docs/deployment.md).
 using 'main.bicep'
 

@@ -1,1 +1,1 @@
-"""Checks of what is deployed, without Azure at hand: Bicep is read, worked out and held to Azure's models and to our settings."""
+"""Checks of the deployment, without Azure: the Bicep is read, evaluated, and compared with Azure's models and with our settings."""

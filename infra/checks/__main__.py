@@ -1,6 +1,6 @@
-"""`python -m infra.checks`: is what would be deployed right? `--table`: the times as docs/deployment.md shows them.
+"""`python -m infra.checks` checks what would be deployed. `--table` prints the timeouts as docs/deployment.md shows them.
 
-Exit status 1, and a line for each fault, if it is not.
+Exit status 1, and a line for each fault, if there is one.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from infra.checks.plan import Plan, idle, plan
 INFRA: Final = Path(__file__).parents[1]
 STAGES: Final = ("dev", "prod")
 NOTHING_YET: Final = {"API_IMAGE": "", "WEB_IMAGE": "", "AZURE_PRINCIPAL_ID": ""}
-"""The first of the two deployments: the ground, without apps."""
+"""The first of the two deployments has no images yet, so it makes no apps."""
 
 
 def plans(folder: Path = INFRA) -> dict[str, Plan]:
-    """What each stage deploys, with its apps; `<stage>, ground`: before there are images."""
+    """What each stage deploys with its apps, and as `<stage>, ground` what it deploys before there are images."""
     found = {}
     for stage in STAGES:
         parameters = folder / f"main.{stage}.bicepparam"
@@ -30,14 +30,14 @@ def plans(folder: Path = INFRA) -> dict[str, Plan]:
 
 
 def findings(folder: Path = INFRA) -> list[Finding]:
-    """Every fault of what is in the folder."""
+    """Every fault of the files in the folder."""
     try:
         known = plans(folder)
     except NotBicep as error:
         return [Finding("bicep", str(error))]
     found: list[Finding] = []
     for one in known.values():
-        # Each check relies on the one before it: what Azure would not take has no settings, and settings that are refused no times.
+        # Each check needs the one before it to pass: `apps` reads bodies that Azure would take, `timeouts` reads settings that are valid.
         found += (
             [*one.findings, *(finding for resource in one.resources for finding in azure.check(resource))]
             or apps.check(one)

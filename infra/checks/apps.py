@@ -1,4 +1,4 @@
-"""What our own apps need of a plan: settings that exist and suffice, secrets by reference, probes that answer, one replica on SQLite.
+"""Checks of our two apps: their settings exist and suffice, secrets are references, probes ask existing paths, SQLite has one replica.
 
 Reads the program's settings and the page's configuration; knows nothing of Azure's models (that is `azure`).
 """
@@ -33,13 +33,13 @@ SAMPLE: Final = {
     "MIDDLE_CORE_JWT_AUDIENCE": "middle-core",
     "MIDDLE_CORE_BACKEND_URL": "https://backend.example.com",
 }
-"""What a person would have in the environment when they deploy."""
+"""What a person has in the environment when deploying."""
 
 SECRETS: Final = {"CEREBRAS_API_KEY", "MIDDLE_CORE_DATABASE_URL", "MIDDLE_CORE_DIAG_KEY", "MIDDLE_CORE_JWT_SECRET", "OPENAI_API_KEY"}
-"""Settings that may hold a secret: they come out of the vault, or not at all."""
+"""Settings that may hold a secret. They must come from the vault, or be absent."""
 
 DATABASE_URL: Final = "postgresql://somebody@database.example.com/middle_core"
-"""Stands for what the vault holds."""
+"""Stands for a secret of the vault."""
 
 NEXT_READS: Final = {"PORT", "HOSTNAME", "NODE_ENV", "NEXT_TELEMETRY_DISABLED", "COPILOTKIT_TELEMETRY_DISABLED", "DO_NOT_TRACK"}
 
@@ -47,7 +47,7 @@ PROBES: Final = {
     "api": {"Startup": "/healthz", "Liveness": "/healthz", "Readiness": "/readyz"},
     "web": {"Startup": "/", "Liveness": "/", "Readiness": "/"},
 }
-"""The path that each probe asks. The page asks no further: a service that is away must not take the page along."""
+"""The path that each probe asks. The page's probe does not ask the service: the page must stay up when the service is down."""
 
 PASSWORD_MAY_STAND_IN: Final = {
     ("Microsoft.DBforPostgreSQL/flexibleServers", "administratorLoginPassword"),
@@ -56,7 +56,7 @@ PASSWORD_MAY_STAND_IN: Final = {
 
 
 class Written(Settings):
-    """The settings from what is written in the Bicep, and from nothing else."""
+    """The program's settings, read only from the variables in the Bicep."""
 
     @classmethod
     def settings_customise_sources(
@@ -71,7 +71,7 @@ def variables() -> dict[str, str]:
 
 
 def page_variables() -> set[str]:
-    """What the page's configuration reads, and Next itself."""
+    """The variables that the page's configuration and Next read."""
     config = (ROOT / "frontend_core" / "config.ts").read_text(encoding="utf-8")
     return set(re.findall(r"FRONTEND_CORE_[A-Z_]+|MIDDLE_CORE_URL", config)) | NEXT_READS
 
@@ -82,7 +82,7 @@ def app_of(plan: Plan, role: str) -> Resource | None:
 
 
 def env_of(container: Mapping[str, Value]) -> dict[str, Value]:
-    """Name to value; a reference to a secret as `{"secretRef": name}`."""
+    """Name to value. A reference to a secret is `{"secretRef": name}`."""
     return {
         entry["name"]: {"secretRef": entry["secretRef"]} if "secretRef" in entry else entry.get("value")
         for entry in container.get("env", [])
@@ -90,7 +90,7 @@ def env_of(container: Mapping[str, Value]) -> dict[str, Value]:
 
 
 def settings_of(env: Mapping[str, Value]) -> Settings:
-    """The settings that this environment makes. Raises pydantic's ValidationError. A secret is stood for by a word."""
+    """The settings from these variables, with a placeholder for each secret. Raises pydantic's ValidationError."""
     known = variables()
     given: dict[str, Any] = {}
     for name, value in env.items():
@@ -102,7 +102,7 @@ def settings_of(env: Mapping[str, Value]) -> Settings:
 
 
 def check(plan: Plan) -> list[Finding]:
-    """Everything about both apps and the job."""
+    """The faults of both apps and of the migration job."""
     findings: list[Finding] = []
     if plan.given.get("database") == "sqlite" and plan.given.get("apiMaxReplicas") != 1:
         findings.append(Finding("parameters", "apiMaxReplicas must be 1 with SQLite: it would be, whatever is asked for."))
@@ -199,7 +199,7 @@ def _check_settings(api: Resource) -> Iterator[Finding]:
 
 
 def _check_password(plan: Plan) -> Iterator[Finding]:
-    """The database's password stands in the server and in the vault, and nowhere else."""
+    """The database's password may be only in the server and in the vault."""
     forms = {SAMPLE["DATABASE_PASSWORD"], urllib.parse.quote(SAMPLE["DATABASE_PASSWORD"], safe="")}
     for resource in plan.resources:
         for name, text in _texts(resource.body):

@@ -1,7 +1,7 @@
-"""What Azure would say to a resource's body: its API version, unknown names, missing ones, wrong types, values that are not allowed.
+"""What Azure would refuse in a resource's body: API version, unknown or missing properties, wrong types, values that are not allowed.
 
-The shapes are those of Azure's own Python packages, each of which is made from one API version; two resource types with three
-properties between them are written down here instead. Knows nothing of our apps (that is `apps`).
+The shapes come from Azure's own Python packages; each package is made from one API version. Two small resource types, with three
+properties in all, are written down here instead. Knows nothing of our apps (that is `apps`).
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ KINDS: Final[Mapping[str, Kind]] = {
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """annotation: a typing object; a `Shape` for the levels that a model has flattened away."""
+    """annotation: a typing object, or a `Shape` where a model has flattened nested objects into one level."""
 
     annotation: Any
     read_only: bool = False
@@ -74,7 +74,7 @@ class Property:
 
 @dataclass(slots=True)
 class Shape:
-    """The properties of an object. package: where the names in its annotations are found."""
+    """The properties of an object. package: the module that defines the names in its annotations."""
 
     name: str
     package: str
@@ -105,7 +105,7 @@ BY_HAND: Final = {
 
 
 def check(resource: Resource) -> list[Finding]:
-    """What Azure would not take, with the line where it is written."""
+    """What Azure would refuse, with the line in the Bicep."""
     if (kind := KINDS.get(resource.type)) is None:
         return [Finding(resource.body.where, f"the checks have no model of {resource.type}.")]
     findings = []
@@ -120,7 +120,7 @@ def check(resource: Resource) -> list[Finding]:
 
 @cache
 def shape_of(package: str, model: str) -> Shape:
-    """The shape of a model. Raises LookupError for one that the package does not have."""
+    """The shape of a model. Raises LookupError if the package does not have the model."""
     if package == "here":
         return BY_HAND[model]
     found = getattr(importlib.import_module(f"azure.mgmt.{package}.models"), model, None)
@@ -130,7 +130,7 @@ def shape_of(package: str, model: str) -> Shape:
 
 
 def _classic(package: str, model: type[Any]) -> Shape:
-    """A model with `_attribute_map`: flattened levels are dots in its keys, and the constructor takes what may be written."""
+    """A model with `_attribute_map`. Dots in its keys are flattened levels; the constructor's parameters are the writable properties."""
     shape = Shape(model.__name__, package)
     arguments = inspect.signature(model.__init__).parameters
     rules: Mapping[str, Mapping[str, bool]] = getattr(model, "_validation", {})
@@ -150,7 +150,7 @@ def _classic(package: str, model: type[Any]) -> Shape:
 
 
 def _typed(package: str, model: type[Any]) -> Shape:
-    """A model of typed fields, those of its bases included."""
+    """A model of typed fields, including those of its base classes."""
     shape = Shape(model.__name__, package)
     for base in reversed(model.__mro__):
         for attribute, rest in vars(base).items():
@@ -168,7 +168,7 @@ def _typed(package: str, model: type[Any]) -> Shape:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What an annotation allows. items, entries: the annotations of a list's and of a map's inside."""
+    """What an annotation allows. items: the annotation of a list's items. entries: the annotation of a map's values."""
 
     anything: bool = False
     shape: Shape | None = None
@@ -235,7 +235,7 @@ def _check(value: Mapping[str, Value], shape: Shape, path: str, where: str) -> l
 
 
 def _check_value(value: Value, wanted: Wanted, package: str, path: str) -> list[Finding]:
-    """Findings about one value; those without a place of their own have an empty `where`."""
+    """Findings about one value. `where` is empty if the value has no line of its own."""
     if isinstance(value, Mapping) and wanted.shape is not None:
         return _check(value, wanted.shape, path, "")
     if isinstance(value, Mapping) and wanted.entries is not None:

@@ -1,6 +1,6 @@
 """Bicep files as declarations: parameters, variables, resources, modules, outputs. Refuses what the grammar does not know.
 
-Works nothing out (that is `plan`) and knows nothing of Azure (that is `azure`).
+Evaluates nothing (that is `plan`) and knows nothing of Azure (that is `azure`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import tree_sitter_bicep
 from tree_sitter import Language, Node, Parser
 
 Value = Any
-"""What an expression comes to: JSON, or a text that only Azure can fill in (`plan.Later`)."""
+"""The value of an expression: JSON, or a text that only Azure can fill in (`plan.Later`)."""
 
 _LANGUAGE: Final = Language(tree_sitter_bicep.language())
 
@@ -69,10 +69,10 @@ class Template:
     modules: dict[str, Block] = field(default_factory=dict)
     outputs: dict[str, Node] = field(default_factory=dict)
     given: dict[str, Node] = field(default_factory=dict)
-    """Of a parameter file: what it gives."""
+    """The values that a parameter file gives."""
     using: str = ""
     objects: dict[int, int] = field(default_factory=dict)
-    """Where each object literal starts, and its line: `plan` says which it has worked out."""
+    """The start of each object literal, and its line. `plan` records which of them it has evaluated."""
 
 
 def text_of(node: Node) -> str:
@@ -91,7 +91,7 @@ def plain(node: Node) -> str:
 
 
 def named(node: Node) -> list[Node]:
-    """The children that mean something."""
+    """The children that are not punctuation."""
     return [child for child in node.named_children if child.type != "comment"]
 
 

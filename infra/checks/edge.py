@@ -1,6 +1,6 @@
-"""What each front of infra/edge needs so that a stream passes: bytes leave as they come, and two heartbeats of silence are borne.
+"""Checks that each front of infra/edge lets a stream pass: bytes leave as they come, and two heartbeats of silence are tolerated.
 
-nginx's settings are shown by the ingress lab, which runs them; here it is only seen that the sidecar gets that very file.
+The ingress lab tests nginx's settings by running them. Here we only check that the sidecar gets the same file.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from infra.checks.bicep import Finding, NotBicep
 from infra.checks.plan import Plan, idle, plan
 
 HEARTBEAT_S: Final = 10.0
-"""What the page sends to a silent browser, `FRONTEND_CORE_HEARTBEAT_S`, and what the service sends."""
+"""Seconds between heartbeats, of the page (`FRONTEND_CORE_HEARTBEAT_S`) and of the service."""
 
 COLLECTS: Final = frozenset(
     {

@@ -1,6 +1,6 @@
-"""What a template deploys with given parameters: expressions worked out, modules followed, wiring checked.
+"""Evaluates a template with its parameters: computes expressions, follows modules, and checks that names and parameters match.
 
-What only Azure knows (ids, addresses) stays a `Later`: a text that says where it comes from. Knows nothing of resource types.
+A value that only Azure knows (an id, an address) stays a `Later`, a text that says where it comes from. Knows nothing of resource types.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from infra.checks.bicep import Block, Finding, NotBicep, Parameter, Template, Va
 
 
 class Later(str):
-    """What only Azure knows, by the expression that asks for it. Members of it are later, too."""
+    """A value that only Azure knows, as the expression that asks for it. Its members are `Later` too."""
 
     __slots__ = ()
 
@@ -34,7 +34,7 @@ class Body(dict[str, Any]):
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """One resource that would be made. module: the names of the modules that lead to it, `/` between them."""
+    """One resource that would be made. module: the names of the modules that lead to it, separated by `/`."""
 
     module: str
     name: str
@@ -45,8 +45,11 @@ class Resource:
 
 @dataclass(slots=True)
 class Plan:
-    """All of it, and what was wrong on the way. `given`: the parameters. `unused`: what is declared for nothing; it harms nobody, so other checks
-    go on. `seen`: the object literals that were worked out, by file and start."""
+    """The resources, and the faults that were found.
+
+    given: the parameters. unused: declarations that nothing uses; other checks still run. seen: the object literals that were
+    evaluated, by file and start.
+    """
 
     given: Mapping[str, Value] = field(default_factory=dict)
     resources: list[Resource] = field(default_factory=list)
@@ -62,7 +65,7 @@ class Plan:
 
 
 class _Cannot(Exception):
-    """An expression cannot be worked out."""
+    """An expression cannot be evaluated."""
 
 
 def plan(path: Path, environment: Mapping[str, str], more: Mapping[str, Value] | None = None) -> Plan:
@@ -170,12 +173,12 @@ class _Scope:
 
     # expressions -----------------------------------------------------------------------------------
     def work(self, node: Node) -> Value:
-        """What the expression comes to. A fault in it is a finding, and its value then a `Later`."""
+        """The value of the expression. If it has a fault, that becomes a finding, and the value is a `Later`."""
         try:
             return self._work(node)
         except _Cannot as error:
             fault = str(error)
-        except (TypeError, ValueError, AttributeError, OSError) as error:  # what an operator or a function makes of a wrong value
+        except (TypeError, ValueError, AttributeError, OSError) as error:  # an operator or a function got a wrong value
             fault = f"{text_of(node)} cannot be worked out: {error}"
         self._find(f"{self.template.name}:{line_of(node)}", fault)
         return Later(text_of(node))
@@ -354,7 +357,7 @@ _FUNCTIONS: Final[Mapping[str, Callable[..., Value]]] = {
 
 
 def idle(plans: list[Plan]) -> list[Finding]:
-    """Declarations that nothing uses, and object literals that none of the plans worked out: nothing has checked them."""
+    """Declarations that nothing uses, and object literals that no plan evaluated, so that no check has seen them."""
     seen = set().union(*(result.seen for result in plans))
     templates = {path: template for result in plans for path, template in result.templates.items()}
     unused = dict.fromkeys(finding for result in plans for finding in result.unused)

@@ -1,11 +1,11 @@
-// Application Gateway in front of the page. Its default is to collect a response before it passes it on: that is what is switched off.
+// Application Gateway in front of the page. By default it collects a response before it sends any of it on; that is switched off here.
 param name string
 param location string = resourceGroup().location
 
-@description('Subnet of the gateway alone.')
+@description('Subnet for the gateway and nothing else.')
 param subnetId string
 
-@description('Host name of the page behind it.')
+@description('Host name of the page behind the gateway.')
 param webHost string
 
 @description('Secret of the certificate in the vault, and the identity that may read it.')

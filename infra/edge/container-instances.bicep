@@ -1,5 +1,5 @@
-// All parts in one container group, nginx in front of them: for where there is no Container Apps. One replica, and a log that goes
-// with the group. The address is private: TLS belongs to what stands in front, such as application-gateway.bicep.
+// All parts in one container group with nginx in front, for places without Container Apps. One replica; its log is lost with the
+// group. The address is private, because TLS belongs to another front, such as application-gateway.bicep.
 param name string
 param location string = resourceGroup().location
 param subnetId string
@@ -13,11 +13,11 @@ param jwtIssuer string
 param jwtAudience string
 param backendUrl string
 
-@description('Given by the caller out of a vault; a container group cannot refer to one itself.')
+@description('The caller takes it out of a vault; a container group cannot refer to a vault itself.')
 @secure()
 param cerebrasApiKey string
 
-@description('Seconds that running runs get at SIGTERM. A group gets 30 in all.')
+@description('Seconds in which runs may finish after SIGTERM. SIGKILL comes after 30.')
 param drainSeconds int = 20
 
 var port = 8080

@@ -1,7 +1,7 @@
-// Front Door in front of the page. One route, and nothing of it is cached: caching, and the compression that comes with it, collects.
+// Front Door in front of the page. It has one route and caches nothing, because caching and its compression would collect streams.
 param name string
 
-@description('Host name of the page behind it.')
+@description('Host name of the page behind Front Door.')
 param webHost string
 
 @description('Seconds that the origin may be silent: 16 to 240. More than two heartbeats of the page (10 s).')

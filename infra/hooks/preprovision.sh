@@ -1,6 +1,6 @@
 #!/bin/sh
-# Before each `azd provision`: builds the images of this commit in the registry, brings the database's schema to their version, and
-# names them for the parameters. Where there is no registry yet, it does nothing: that provision lays the ground.
+# Runs before each `azd provision`. It builds the images of this commit in the registry, migrates the database's schema to their version,
+# and tells the parameters their names. If there is no registry yet, it does nothing: this provision makes the registry.
 set -eu
 
 if [ -z "${AZURE_CONTAINER_REGISTRY_NAME:-}" ]; then
@@ -24,7 +24,7 @@ web="middle-core/web:$tag"
 az acr build --registry "$AZURE_CONTAINER_REGISTRY_NAME" --image "$api" --file infra/images/middle_core.Dockerfile .
 az acr build --registry "$AZURE_CONTAINER_REGISTRY_NAME" --image "$web" --file infra/images/frontend_core.Dockerfile .
 
-# The job is there from the second deployment with Postgres on; before it, the first replica makes the schema.
+# The job exists from the second deployment with Postgres on. Before that, the first replica makes the schema.
 job="${MIGRATION_JOB:-}"
 if [ -n "$job" ] && [ -n "${API_IMAGE:-}" ]; then
   image="$AZURE_CONTAINER_REGISTRY_ENDPOINT/$api"

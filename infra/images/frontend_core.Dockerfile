@@ -1,5 +1,5 @@
 # frontend_core: the page and its proxy. Built from the root of the repository: docker build -f infra/images/frontend_core.Dockerfile .
-# The bases are pinned by version. Pin them by digest, too, where your registry mirrors them.
+# The base images are pinned by version. Pin them by digest too, if your registry mirrors them.
 
 FROM node:22.21.1-bookworm-slim AS build
 WORKDIR /build
@@ -14,9 +14,9 @@ ENV NODE_ENV=production \
     HOSTNAME=0.0.0.0 \
     KEEP_ALIVE_TIMEOUT=75000 \
     PORT=3000
-# Milliseconds. Node's 5 s are shorter than an ingress keeps its connections: it would send a request into one that is just being closed.
+# Milliseconds. An ingress keeps idle connections longer than Node's 5 s, and would send a request into a connection that is being closed.
 WORKDIR /app
-# The server with its static files and with what it needs of node_modules, as Next has traced it: a tenth of the whole. It writes nothing.
+# The server, its static files, and the part of node_modules that Next found it needs (a tenth of the whole). It writes nothing.
 COPY --from=build /build/frontend_core/.next/standalone ./
 USER 10001
 EXPOSE 3000

@@ -1,10 +1,10 @@
 # middle_core: the service. Built from the root of the repository: docker build -f infra/images/middle_core.Dockerfile .
-# The bases are pinned by version. Pin them by digest, too, where your registry mirrors them.
+# The base images are pinned by version. Pin them by digest too, if your registry mirrors them.
 
 FROM python:3.11.14-slim-bookworm AS build
 WORKDIR /build
 COPY pyproject.toml uv.lock ./
-# Everything by version and hash, as the lock file has it; the tool that reads it stays in this stage.
+# Everything is installed by version and hash from the lock file. uv, which reads the file, stays in this stage.
 RUN python -m venv /tools \
     && /tools/bin/pip install --quiet --no-cache-dir uv==0.13.9 \
     && /tools/bin/uv export --quiet --frozen --no-dev --all-extras --no-emit-project --output-file requirements.txt \
@@ -16,7 +16,7 @@ ENV PATH=/venv/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \
     PYTHONUNBUFFERED=1 \
     MIDDLE_CORE_DATA_DIR=/data
-# The one place that is written to, for SQLite: mount a volume there. The rest may be read-only, with a tmpfs at /tmp.
+# The service writes only here, for SQLite: mount a volume. The rest may be read-only, with a tmpfs at /tmp.
 RUN useradd --uid 10001 --no-create-home --shell /usr/sbin/nologin app \
     && install -d -o app -g app -m 0700 /data
 WORKDIR /app

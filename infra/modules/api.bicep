@@ -1,4 +1,4 @@
-// middle_core: reachable from inside the environment only. Its numbers hang together; docs/deployment.md has the table.
+// middle_core: reachable only from inside the environment. Its numbers depend on each other; docs/deployment.md has the table.
 param name string
 param location string
 param tags object
@@ -11,7 +11,7 @@ param image string
 @allowed(['sqlite', 'postgres'])
 param database string
 
-@description('Most replicas. Each SQLite file serves one, so with sqlite it is 1, whatever stands here.')
+@description('Maximum of replicas. A SQLite file serves one replica, so with sqlite it is always 1.')
 param maxReplicas int
 
 param jwksUrl string
@@ -23,13 +23,13 @@ param model string
 @description('Seconds of silence before a heartbeat.')
 param heartbeatSeconds int = 10
 
-@description('Seconds that running runs get at SIGTERM.')
+@description('Seconds in which runs may finish after SIGTERM.')
 param drainSeconds int = 20
 
 @description('Seconds from SIGTERM to SIGKILL.')
 param graceSeconds int = 45
 
-@description('Requests at once for which another replica is started. An open stream is one, but counted too low: see minReplicas.')
+@description('Requests at once that start another replica. The scaler counts open streams too low: see minReplicas.')
 param requestsPerReplica int = 40
 
 var port = 8000
@@ -68,7 +68,7 @@ resource api 'Microsoft.App/containerApps@2025-07-01' = {
       ingress: {
         external: false
         targetPort: port
-        // uvicorn speaks HTTP/1.1 only: with http2 each request is a 502.
+        // uvicorn speaks only HTTP/1.1: with http2 every request is a 502.
         transport: 'http'
         allowInsecure: false
       }
@@ -98,7 +98,7 @@ resource api 'Microsoft.App/containerApps@2025-07-01' = {
             { volumeName: 'data', mountPath: dataDir }
           ]
           probes: [
-            // A start may bring the schema up to date: two minutes.
+            // Two minutes, because a start may migrate the schema.
             { type: 'Startup', httpGet: { path: '/healthz', port: port }, periodSeconds: 2, failureThreshold: 60, timeoutSeconds: 2 }
             { type: 'Liveness', httpGet: { path: '/healthz', port: port }, periodSeconds: 10, failureThreshold: 6, timeoutSeconds: 5 }
             { type: 'Readiness', httpGet: { path: '/readyz', port: port }, periodSeconds: 5, failureThreshold: 2, timeoutSeconds: 3 }
@@ -106,7 +106,7 @@ resource api 'Microsoft.App/containerApps@2025-07-01' = {
         }
       ]
       scale: {
-        // Never 0: the scaler under-counts open streams and would end replicas that stream, and a cold start shows a bare 504.
+        // Never 0: the scaler counts open streams too low and would end replicas that stream, and a cold start shows a bare 504.
         minReplicas: 1
         maxReplicas: withPostgres ? maxReplicas : 1
         rules: [
@@ -114,7 +114,7 @@ resource api 'Microsoft.App/containerApps@2025-07-01' = {
         ]
       }
       volumes: [
-        // In the replica, and gone with it. Azure Files cannot take its place: a WAL needs shared memory and locks that a network share lacks.
+        // In the replica, and lost with it. Azure Files cannot replace it: a WAL needs shared memory and locks that a network share lacks.
         { name: 'data', storageType: 'EmptyDir' }
       ]
     }

@@ -1,18 +1,18 @@
-// The environment: its Envoy is the ingress of the page and of the service alike.
+// The environment. Its Envoy is the ingress of the page and of the service.
 param name string
 param location string
 param tags object
 param workspaceName string
 param subnetId string
 
-@description('Ingress on nodes of its own, whose idle timeout and grace can be set.')
+@description('Ingress on nodes of its own, so that idle timeout and grace can be set.')
 param premiumIngress bool
 
 @minValue(4)
 @maxValue(30)
 param requestIdleMinutes int
 
-@description('Seconds that the ingress lets open requests end in when one of its nodes goes. More than the apps\' own grace.')
+@description('Seconds in which open requests may end when a node of the ingress stops. More than the grace of the apps.')
 @minValue(0)
 @maxValue(3600)
 param ingressGraceSeconds int = 600
@@ -21,7 +21,7 @@ var ingressProfile = 'ingress'
 var consumption = [
   { name: 'Consumption', workloadProfileType: 'Consumption' }
 ]
-// Two nodes are the least that a premium ingress runs on.
+// A premium ingress needs at least two nodes.
 var dedicated = [
   { name: ingressProfile, workloadProfileType: 'D4', minimumCount: 2, maximumCount: 4 }
 ]

@@ -1,4 +1,4 @@
-// Who an app is: it may pull its image, and read secrets only where it is said so.
+// The identity of an app. It may pull its image, and read secrets only if a parameter says so.
 param name string
 param location string
 param tags object

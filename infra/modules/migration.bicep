@@ -1,4 +1,4 @@
-// Brings the database's schema to the version of the image. Started by hand or by the deploy hook, before the apps get that image.
+// Migrates the database's schema to the version of the image. A person or the deploy hook starts it before the apps get that image.
 param name string
 param location string
 param tags object
@@ -23,7 +23,7 @@ resource migration 'Microsoft.App/jobs@2025-07-01' = {
       triggerType: 'Manual'
       manualTriggerConfig: { parallelism: 1, replicaCompletionCount: 1 }
       replicaTimeout: 1800
-      // It is safe to run twice, but a schema that does not fit is for a person to look at.
+      // Running twice is safe, but a person must look at a schema that does not fit.
       replicaRetryLimit: 0
       registries: [
         { server: registryServer, identity: identityId }

@@ -1,4 +1,4 @@
-// One network: the apps in one subnet, the database in another. An environment keeps the network it was made with.
+// One network: the apps in one subnet, the database in another. An environment cannot change its network later.
 param name string
 param location string
 param tags object

@@ -1,4 +1,4 @@
-// Where the log lines of all replicas end up: one JSON object a line, written to stderr by the program.
+// Collects the log lines of all replicas. The program writes one JSON object a line to stderr.
 param name string
 param location string
 param tags object

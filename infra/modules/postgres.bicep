@@ -1,4 +1,4 @@
-// A Postgres server that only the apps' network can reach. Its URL goes into the vault, and nowhere else.
+// A Postgres server that only the apps' network can reach. Its URL goes only into the vault.
 param name string
 param location string
 param tags object

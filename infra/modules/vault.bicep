@@ -1,9 +1,9 @@
-// The secrets. The model's key is put in by a person; the database's URL by modules/postgres.bicep.
+// The secrets. A person puts the model's key in; modules/postgres.bicep puts the database's URL in.
 param name string
 param location string
 param tags object
 
-@description('Who may write secrets; empty: nobody is given that right here.')
+@description('Who may write secrets. Empty: nobody gets that right here.')
 param principalId string
 
 var secretsOfficer = 'b86a8fe4-44ce-4948-aee5-eccb2c155cd7'

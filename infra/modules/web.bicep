@@ -1,4 +1,4 @@
-// frontend_core: the page and its thin proxy, the only thing that the internet reaches. It holds no secret and no state.
+// frontend_core: the page and its thin proxy. The internet reaches nothing else. It holds no secret and no state.
 param name string
 param location string
 param tags object
@@ -15,13 +15,13 @@ param maxReplicas int
 @description('Seconds of silence before a heartbeat to the browser.')
 param heartbeatSeconds int = 10
 
-@description('Seconds of silence after which the stream from middle_core counts as dead: more than two of its heartbeats.')
+@description('Seconds of silence after which a stream from middle_core counts as dead. More than two heartbeats.')
 param silenceSeconds int = 25
 
 @description('Seconds from SIGTERM to SIGKILL. The page attaches again by itself, so this need not wait for answers.')
 param graceSeconds int = 30
 
-@description('Requests at once for which another replica is started.')
+@description('Requests at once that start another replica.')
 param requestsPerReplica int = 80
 
 var port = 3000
@@ -60,7 +60,7 @@ resource web 'Microsoft.App/containerApps@2025-07-01' = {
           env: [
             { name: 'MIDDLE_CORE_URL', value: apiUrl }
             { name: 'PORT', value: string(port) }
-            // Timed events for the probe, which asks from the outside. middle_core wants a token for them, as for anything.
+            // Timed events for the probe, which asks from the outside. middle_core wants a token for them, as always.
             { name: 'FRONTEND_CORE_DIAG', value: '1' }
             { name: 'FRONTEND_CORE_HEARTBEAT_S', value: string(heartbeatSeconds) }
             { name: 'FRONTEND_CORE_SILENCE_S', value: string(silenceSeconds) }
