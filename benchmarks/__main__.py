@@ -1,6 +1,6 @@
-"""`make bench`: measure, print the table, and put it into the README between its marks.
+"""`make bench` measures, prints the table, and writes it into the README between its marks.
 
-`python -m benchmarks stream stop` measures only these and leaves the README alone.
+`python -m benchmarks stream stop` measures only these two and does not change the README.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""2,000 tokens a second from the simulator, through the whole server: CPU of the server process per token, beside the SDK's own endpoint.
+"""CPU of the server per token at 2,000 tokens a second, beside the SDK's own endpoint. Also: what merging adds to the first token.
 
-Both run the same class of model on the same simulator. Ours merges at the source and has the durable log on; the SDK's
-endpoint gets the model unmerged, one read a packet, raw events off, saver in memory. Also: what merging adds to the first token.
+Both servers run the same class of model on the same simulator. Ours merges deltas in the model and has the durable log on. The SDK's
+endpoint gets the model without merging, one read for each packet, raw events off, and the saver in memory.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def cpu_s(pid: int) -> float:
 
 
 async def run() -> list[Figure]:
-    """Alternating rounds."""
+    """Measure both servers in turns, round by round."""
     share = []
     with tempfile.TemporaryDirectory() as folder:
         async with simulator(TOKENS, RATE) as model_url, httpx.AsyncClient(timeout=60) as http:
@@ -64,7 +64,7 @@ async def run() -> list[Figure]:
 
 @asynccontextmanager
 async def ours(folder: Path, which: str, env: dict[str, str]) -> AsyncIterator[tuple[str, int]]:
-    """Our server with the merged or the plain model. Yields its URL and its process id."""
+    """Our server, with the merging or the plain model. Yields its URL and its process id."""
     port = free_port()
     command, settings = middle_core_command(folder / which, port, agent=f"benchmarks.cerebras_graph:{which}")
     async with process_of(command, f"http://127.0.0.1:{port}/readyz", {**settings, **env}) as (url, pid):
@@ -91,7 +91,7 @@ async def turn(http: httpx.AsyncClient, url: str) -> None:
 
 
 async def first(http: httpx.AsyncClient, url: str) -> float:
-    """Seconds to the first token; the rest is not waited for, and the run is stopped."""
+    """Seconds to the first token. Then the run is stopped."""
     body = turn_body("Tell me everything.")
     started = time.perf_counter()
     took = 0.0

@@ -1,4 +1,4 @@
-"""The graph of `benchmarks.cerebras`: one node that asks the simulator, merged or not."""
+"""The graph of `benchmarks.cerebras`: one node that asks the simulator, with or without merging of deltas."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ def _model(**options: Any) -> ChatCerebras:
 
 
 def merged() -> StateGraph[Any, Any, Any, Any]:
-    """As the server makes it."""
+    """With merging, as the server makes it."""
     return _builder(_model())
 
 
 def plain() -> StateGraph[Any, Any, Any, Any]:
-    """Unmerged, one read a packet."""
+    """Without merging, one read for each packet."""
     return _builder(_model(frame_s=0))
 
 
 def stock() -> CompiledStateGraph[Any, Any, Any, Any]:
-    """The same, compiled for the SDK's endpoint."""
+    """The plain graph, compiled for the SDK's endpoint."""
     return plain().compile(checkpointer=InMemorySaver())

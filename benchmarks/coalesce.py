@@ -1,9 +1,9 @@
-"""What merging deltas at the source saves: CPU per token with and without, through the same graph, from the simulator.
+"""What merging deltas in the model saves: CPU per token with and without it, through the same graph, from the simulator.
 
     .venv/bin/python -m benchmarks.coalesce [--tokens 2000] [--rate 2000] [--json FILE]
 
-The simulator runs in a process of its own, so its CPU is not counted. `model` is the model alone, `graph` is LangGraph's
-`astream_events` around it, as our engine consumes it. Trust the ratios: absolute numbers are this machine's.
+The simulator runs in a process of its own, so its CPU is not counted. `model` measures the model alone, `graph` the model inside LangGraph's
+`astream_events`. Compare the ratios; absolute numbers depend on the machine.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ async def from_graph(model: BaseChatModel) -> AsyncIterator[str]:
 
 async def measure(what: str, run: Any, model: BaseChatModel, tokens: int) -> Row:
     rows = []
-    for _ in range(ROUNDS + 1):  # the first warms up
+    for _ in range(ROUNDS + 1):  # the first round warms up
         start, cpu, first, texts = time.perf_counter(), time.process_time(), 0.0, []
         async for text in run(model):
             first = first or time.perf_counter() - start

@@ -1,7 +1,7 @@
-"""How long an event takes from `append` to durable, and to a follower: `python -m benchmarks.eventlog`.
+"""The time from `append` until an event is durable, and until a follower has it: `python -m benchmarks.eventlog`.
 
-Each run appends one event at a time, as fast as its rate says (0: as fast as it is acknowledged), while a
-follower reads. `busy` blocks the loop for that many milliseconds at a time, as translating tokens does.
+Each run appends one event at a time at its rate (0: the next one when the last is acknowledged), while a follower reads. `busy`
+blocks the event loop for that many milliseconds at a time, as the translation of tokens does.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SECONDS = 2.0
 
 @dataclass
 class Times:
-    """Seconds since the event was made."""
+    """Seconds from the making of each event."""
 
     durable: list[float] = field(default_factory=list)
     followed: list[float] = field(default_factory=list)
@@ -53,7 +53,7 @@ async def write(log: SqliteEventLog, run: Started, rate: float, times: Times) ->
 
 
 async def read(log: SqliteEventLog, run: Started, times: Times) -> None:
-    """Follow to the end."""
+    """Follow the run to its end."""
     async for batch in follow(log, run.run.run_id, after=1, heartbeat_s=10):
         now = time.perf_counter()
         times.followed += [now - record.event["made"] for record in batch if not record.terminal]

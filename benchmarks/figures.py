@@ -1,4 +1,4 @@
-"""Ratios with their spread: absolute times mean little on a shared machine, so every figure is taken beside its peer."""
+"""Ratios with their spread. Absolute times mean little on a shared machine, so each figure is measured beside the SDK's."""
 
 from __future__ import annotations
 

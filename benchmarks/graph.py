@@ -1,7 +1,7 @@
-"""The graph that is measured, the same for every server: one node, a model that streams at any pace.
+"""The graph that every server runs in the measurements: one node, and a model that streams at any pace.
 
-The question says what to stream: `N` words, or `N@R` words at R a second. What became of a stream is written down with
-the machine's monotonic clock, which all processes share, so that a stop can be timed from outside.
+The question says what to stream: `N` words, or `N@R`: N words at R a second. The model writes down when its stream ended, by the
+machine's monotonic clock. All processes share that clock, so another process can time a stop.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ CLOSED_FILE = "BENCH_CLOSED_FILE"
 
 
 class Words(BaseChatModel):
-    """Streams words."""
+    """A model that streams words."""
 
     @property
     def _llm_type(self) -> str:
@@ -52,7 +52,7 @@ class Words(BaseChatModel):
                     await asyncio.sleep(pause)
             whole = True
         finally:
-            # Cancelled while it waited, or closed while its reader was cancelled: both are the end of a provider's stream.
+            # The stream was cancelled while it waited, or closed because its reader was cancelled. Either would close a provider's stream.
             closed = time.monotonic()
             path = os.environ.get(CLOSED_FILE)  # noqa: TID251 - a benchmark's own switch
             if path and not whole:
@@ -61,7 +61,7 @@ class Words(BaseChatModel):
 
 
 def builder() -> StateGraph[Any, Any, Any, Any]:
-    """The graph, not compiled: middle-core binds its own checkpointer."""
+    """The graph, not compiled, because middle-core binds its own checkpointer."""
 
     async def node(state: Any) -> dict[str, Any]:
         return {"messages": [await Words().ainvoke(state["messages"])]}
@@ -74,5 +74,5 @@ def builder() -> StateGraph[Any, Any, Any, Any]:
 
 
 def compiled() -> CompiledStateGraph[Any, Any, Any, Any]:
-    """The graph as the SDK's own endpoint gets it: with the saver in memory, the fastest there is."""
+    """The graph for the SDK's own endpoint, with the saver in memory, which is the fastest saver."""
     return builder().compile(checkpointer=InMemorySaver())

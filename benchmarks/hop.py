@@ -22,7 +22,7 @@ PACED = "40@20"
 
 
 async def run() -> list[Figure]:
-    """Alternating: straight to middle-core, and through Next."""
+    """Measure in turns: directly at middle-core, and through Next."""
     try:
         command = page_command(ROOT)
     except FileNotFoundError as error:
@@ -67,6 +67,6 @@ async def _first(http: httpx.AsyncClient, url: str) -> float:
 
 
 async def _arrivals(http: httpx.AsyncClient, url: str) -> list[float]:
-    """When each chunk with a token came."""
+    """The time at which each chunk with a token came."""
     async with http.stream("POST", url, json=turn_body(PACED), headers={**headers(), "accept-encoding": "gzip, br"}) as response:
         return [time.perf_counter() async for chunk in response.aiter_bytes() if FIRST in chunk]

@@ -1,4 +1,4 @@
-"""Servers to measure, each in a process of its own on a loopback port, and a client that is as thin as it can be."""
+"""The servers to measure, each in a process of its own on a loopback port, and a thin client."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ class Turn:
 
 @asynccontextmanager
 async def process(command: list[str], url: str, env: Mapping[str, str] | None = None) -> AsyncIterator[str]:
-    """A child that answers `/readyz` (or whatever the URL's path is), killed at the end. Yields the URL without path."""
+    """Start a child process, wait until it answers at the URL, and kill it at the end. Yields the URL without its path."""
     async with process_of(command, url, env) as (base, _pid):
         yield base
 
 
 @asynccontextmanager
 async def process_of(command: list[str], url: str, env: Mapping[str, str] | None = None) -> AsyncIterator[tuple[str, int]]:
-    """The same with the child's process id."""
+    """As `process`, but yields the child's process id as well."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("MIDDLE_CORE_", "CEREBRAS_"))}  # noqa: TID251 - for a child
     child = await asyncio.create_subprocess_exec(*command, cwd=ROOT, env={**inherited, **(env or {})})
     try:
@@ -61,7 +61,7 @@ async def process_of(command: list[str], url: str, env: Mapping[str, str] | None
 
 
 def middle_core_command(data_dir: Path, port: int, *, agent: str = "benchmarks.graph:builder") -> tuple[list[str], dict[str, str]]:
-    """Ours, the durable log on: the command and its settings."""
+    """The command and the settings of our server, with the durable log on."""
     settings = {
         "MIDDLE_CORE_DATA_DIR": str(data_dir),
         "MIDDLE_CORE_JWT_SECRET": SECRET,
@@ -76,7 +76,7 @@ def middle_core_command(data_dir: Path, port: int, *, agent: str = "benchmarks.g
 
 @asynccontextmanager
 async def middle_core(data_dir: Path, *, env: Mapping[str, str] | None = None) -> AsyncIterator[str]:
-    """Ours."""
+    """Our server."""
     port = free_port()
     command, settings = middle_core_command(data_dir, port)
     async with process(command, f"http://127.0.0.1:{port}/readyz", {**settings, **(env or {})}) as url:

@@ -1,7 +1,7 @@
-"""2,000 tokens a second on the screen: a real browser on the built page, beside how often this machine's browser paints at all.
+"""2,000 tokens a second on the screen of a real browser, beside the frame rate of the idle page.
 
-The whole road: the simulator, the server, Next, Chromium. What a person sees is looked at once a frame, in the page. Needs the
-built page and a Chromium. All of it shares the machine's cores, so the page's own frame rate while idle stands beside it.
+The simulator, the server, Next and Chromium all take part and share the machine's cores. That is why the frame rate of the idle page is
+measured too. Code in the page looks at the answer once a frame. Needs the built page and a Chromium.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TOKENS = 4000
 ROUNDS = 5
 GOAL_GAP_MS = 120.0
 OF_FRAMES = 0.5
-"""Updates to idle frames: the server sends sixty batches a second, and a shared machine paints fewer than that under load."""
+"""The goal: updates, as a share of the frames of an idle page. The server sends sixty batches a second; a busy machine paints fewer."""
 
 WATCH = """() => {
     const seen = (window.seen = { growth: [], frames: [] });
@@ -43,14 +43,14 @@ WATCH = """() => {
 
 
 class Seen(TypedDict):
-    """Milliseconds: when a frame began, and at which frames the answer had grown."""
+    """In milliseconds: when each frame began, and when a frame showed a longer answer."""
 
     growth: list[float]
     frames: list[float]
 
 
 def essay(tokens: int) -> list[str]:
-    """Prose in paragraphs, as a model writes it: the page formats all of it as Markdown at each update."""
+    """Prose in paragraphs, as a model writes it. The page formats it as Markdown at each update."""
     return [f"word{n}" + (".\n\n" if n % 60 == 59 else ". " if n % 12 == 11 else " ") for n in range(tokens)]
 
 
@@ -67,7 +67,7 @@ async def run() -> list[Figure]:
                 for at in range(ROUNDS + 1):
                     tab = Tab(await browser.new_page(viewport={"width": 1280, "height": 800}), site)
                     seen, whole = await answer(tab, site)
-                    if at:  # the first one warms the page's code
+                    if at:  # the first answer warms up the page's code
                         steps = [later - earlier for earlier, later in pairwise(seen["growth"])]
                         rates.append(1000 * len(steps) / (seen["growth"][-1] - seen["growth"][0]))
                         gaps.append(max(steps))
@@ -95,7 +95,7 @@ async def run() -> list[Figure]:
 
 
 async def answer(tab: Tab, site: Site) -> tuple[Seen, bool]:
-    """One answer at full speed: what was seen of it, and whether all of it is there."""
+    """One answer at full speed: what the page showed of it, and whether it is complete."""
     words = essay(TOKENS)
     site.model.script(Reply(words, rate=RATE))
     await tab.open()
@@ -104,7 +104,7 @@ async def answer(tab: Tab, site: Site) -> tuple[Seen, bool]:
     await tab.until_answer(lambda text: words[-1].strip() in text)
     await tab.until_idle()
     seen: Seen = await tab.page.evaluate("() => window.seen")
-    # Without white space: the end of a paragraph is an element on the screen.
+    # Compared without white space, because the end of a paragraph is an element on the screen.
     return seen, "".join((await tab.answer()).split()) == "".join("".join(words).split())
 
 

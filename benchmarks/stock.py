@@ -1,4 +1,4 @@
-"""The peer: the SDK's own endpoint, raw events off (it is 15 times the bytes with them). `python -m benchmarks.stock PORT [module:function]`."""
+"""The SDK's own endpoint, to compare with: `python -m benchmarks.stock PORT [module:function]`. Raw events are off; they are 15 times the bytes."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from fastapi import FastAPI
 
 
 class RawOff(LangGraphAGUIAgent):
-    """The constructor takes no such flag, and `clone` calls it anew for each request."""
+    """The SDK's agent without raw events. Its constructor has no flag for that, and `clone` makes a new agent for each request."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.emit_raw_events = False
 
     def clone(self) -> RawOff:
-        """For one request."""
+        """The agent for one request."""
         return RawOff(name=self.name, graph=self.graph, description=self.description, config=self.config)
 
 

@@ -1,4 +1,4 @@
-"""From the stop button's request to the closed stream of the model, over HTTP, on a server that streams."""
+"""The time from the request of the stop button, over HTTP, until the model's stream is closed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GOAL_S = 0.1
 
 
 async def run() -> list[Figure]:
-    """One stop after the other, each in mid-stream at 200 tokens a second."""
+    """One stop after the other, each in the middle of a stream of 200 tokens a second."""
     took: list[float] = []
     with tempfile.TemporaryDirectory() as folder:
         closed_file = Path(folder) / "closed"

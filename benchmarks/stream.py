@@ -1,4 +1,4 @@
-"""500 undelayed tokens, the durable log on, beside the SDK's own endpoint: time to the first token, tokens a second, bytes."""
+"""500 tokens without delays, with the durable log on, beside the SDK's own endpoint: time to the first token, tokens a second, bytes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TURNS = 12
 
 
 async def run() -> list[Figure]:
-    """Alternating rounds, a thread of its own for each turn."""
+    """Measure both servers in turns, with a new thread for each turn."""
     first, rate, size = [], [], []
     with tempfile.TemporaryDirectory() as folder:
         async with middle_core(Path(folder)) as ours, stock() as theirs, httpx.AsyncClient(timeout=60) as http:
