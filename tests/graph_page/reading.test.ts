@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { advance, Lost, NEW_TURN, Problem, readTurn, type Step } from "../../middle_core/graph_page/graph.js";
+import { Problem } from "../../middle_core/graph_page/problem.js";
+import { ConnectionLost, readTurn, type Step } from "../../middle_core/graph_page/reading.js";
+import { advance, NEW_TURN } from "../../middle_core/graph_page/turn.js";
 import { pieces, seeded } from "./random";
 
 type Event = Record<string, unknown>;
@@ -118,7 +120,7 @@ describe("readTurn", () => {
     });
     await expect(async () => {
       for await (const step of reading) if (step.kind === "link" && !step.open) failures.push(step.failures);
-    }).rejects.toThrow(Lost);
+    }).rejects.toThrow(ConnectionLost);
     expect(waits.slice(0, 7)).toEqual([1_000, 500, 1_000, 2_000, 4_000, 8_000, 8_000]);
     expect(waits).toHaveLength(16);
     expect(failures).toEqual(waits.map((_, at) => at + 1));

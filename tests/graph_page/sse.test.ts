@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Frame, SseParser } from "../../middle_core/graph_page/graph.js";
+import { type Frame, SseParser } from "../../middle_core/graph_page/sse.js";
 import { pieces, seeded } from "./random";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
