@@ -100,7 +100,6 @@ export function Chat({ threadId, known, host, auth, recoveries, hint, graphPanel
               {graphPanel.open && (
                 <GraphPanel
                   graph={view.graph}
-                  running={view.phase !== "idle"}
                   onClose={() => {
                     graphPanel.setOpen(false);
                     document.getElementById(GRAPH_TOGGLE)?.focus();

@@ -26,17 +26,17 @@ export function duration(ms) {
 }
 
 /** A node's name as it is read; the two that LangGraph gives are "Start" and "End". @param {string} name */
-function readable(name) {
+export function readableName(name) {
   return name === START ? "Start" : name === END ? "End" : name;
 }
 
 /** A node's name that fits into its box. @param {string} name @param {number} [max] characters */
 export function shortName(name, max = MAX_NAME) {
-  const told = readable(name);
+  const told = readableName(name);
   return told.length > max ? `${told.slice(0, max - 1)}…` : told;
 }
 
 /** A node's id with all that it is inside of: "outer › inner". @param {string} id */
 export function fullName(id) {
-  return id.split(":").map(readable).join(" › ");
+  return id.split(":").map(readableName).join(" › ");
 }

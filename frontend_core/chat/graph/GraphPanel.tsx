@@ -3,29 +3,37 @@
 import { useEffect, useId, useMemo, useRef, type KeyboardEvent } from "react";
 import { IconButton } from "../ui/Button";
 import { CloseIcon } from "../ui/icons";
+import { layoutOf, type Measures, type PlacedNode } from "../../../middle_core/graph_page/layout.js";
+import { activityOf, edgeKey, isTerminal, takenEdges, type Activity, type RunGraph, type Task } from "../../../middle_core/graph_page/run_graph.js";
+import { duration, readableName, shortName } from "../../../middle_core/graph_page/words.js";
 import styles from "./graph.module.css";
-import { layoutOf, type PlacedNode } from "./layout";
-import { activityOf, duration, type NodeActivity, type RunGraph, type Task } from "./runGraph";
 
 interface GraphPanelProps {
   readonly graph: RunGraph;
-  readonly running: boolean;
   readonly onClose: () => void;
 }
 
-const OUTCOME_WORDS: Readonly<Record<NodeActivity["outcome"], string>> = {
+/** The panel is narrow, so its graph runs from the top down. */
+const MEASURES: Measures = {
+  direction: "down",
+  sizeOf: (node) => (isTerminal(node) ? { width: 72, height: 28 } : { width: 132, height: 40 }),
+  captionHeight: 0,
+  gap: { layer: 34, node: 20, lane: 12, arc: 16 },
+};
+/** Characters of a name that fit into a node. */
+const MAX_NAME = 18;
+
+const OUTCOME_WORDS: Readonly<Record<Activity["state"], string>> = {
   idle: "not run",
   running: "running",
   ok: "done",
+  skipped: "skipped",
   error: "failed",
   interrupted: "waits for an answer",
   cancelled: "stopped",
 };
 
-/** Names that LangGraph gives to where a graph begins and ends. */
-const ENDS: Readonly<Record<string, string>> = { __start__: "Start", __end__: "End" };
-
-export function GraphPanel({ graph, running, onClose }: GraphPanelProps) {
+export function GraphPanel({ graph, onClose }: GraphPanelProps) {
   const headingId = useId();
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key !== "Escape") return;
@@ -46,7 +54,7 @@ export function GraphPanel({ graph, running, onClose }: GraphPanelProps) {
         <p className={styles.empty}>The graph shows up with the next answer: which step runs, and how long each took.</p>
       ) : (
         <div className={styles.body}>
-          <Drawing graph={graph} running={running} />
+          <Drawing graph={graph} />
           <Timeline tasks={graph.tasks} />
         </div>
       )}
@@ -54,13 +62,13 @@ export function GraphPanel({ graph, running, onClose }: GraphPanelProps) {
   );
 }
 
-function Drawing({ graph, running }: { readonly graph: RunGraph; readonly running: boolean }) {
+function Drawing({ graph }: { readonly graph: RunGraph }) {
   const titleId = useId();
   const descId = useId();
   const arrowId = useId();
-  const layout = useMemo(() => layoutOf(graph.nodes, graph.edges), [graph.nodes, graph.edges]);
-  const activities = new Map(layout.nodes.map((node) => [node.id, activityFor(graph, node.id, running)]));
-  const ran = (id: string): boolean => (activities.get(id)?.outcome ?? "idle") !== "idle";
+  const layout = useMemo(() => layoutOf(graph.nodes, graph.edges, MEASURES), [graph.nodes, graph.edges]);
+  const taken = takenEdges(graph);
+  const nodes = layout.nodes.map((node) => ({ node, activity: activityOf(graph, node.id) }));
   return (
     <svg
       className={styles.drawing}
@@ -71,7 +79,7 @@ function Drawing({ graph, running }: { readonly graph: RunGraph; readonly runnin
       data-testid="graph-drawing"
     >
       <title id={titleId}>The agent as a graph</title>
-      <desc id={descId}>{layout.nodes.map(({ id, name }) => `${nameOf(name)}: ${OUTCOME_WORDS[activities.get(id)?.outcome ?? "idle"]}`).join("; ")}</desc>
+      <desc id={descId}>{nodes.map(({ node, activity }) => `${readableName(node.name)}: ${OUTCOME_WORDS[activity.state]}`).join("; ")}</desc>
       <defs>
         <marker id={arrowId} viewBox="0 0 8 8" refX="7" refY="4" markerWidth="6" markerHeight="6" orient="auto-start-reverse">
           <path d="M0 0.6 7.4 4 0 7.4Z" className={styles.arrow} />
@@ -83,26 +91,26 @@ function Drawing({ graph, running }: { readonly graph: RunGraph; readonly runnin
           className={styles.edge}
           d={path}
           data-conditional={conditional}
-          data-used={ran(source) && ran(target)}
+          data-used={taken.has(edgeKey(source, target))}
           markerEnd={`url(#${arrowId})`}
         />
       ))}
-      {layout.nodes.map((node) => (
-        <Node key={node.id} node={node} activity={activities.get(node.id) ?? { outcome: "idle", times: 0, totalMs: 0 }} />
+      {nodes.map(({ node, activity }) => (
+        <Node key={node.id} node={node} activity={activity} />
       ))}
     </svg>
   );
 }
 
-function Node({ node, activity }: { readonly node: PlacedNode; readonly activity: NodeActivity }) {
-  const { outcome, times, totalMs } = activity;
-  const { isEnd, size } = node;
-  const told = isEnd || times === 0 ? "" : outcome === "running" ? "running…" : `${duration(totalMs)}${times > 1 ? ` · ${times}×` : ""}`;
+function Node({ node, activity }: { readonly node: PlacedNode; readonly activity: Activity }) {
+  const { state, visits, totalMs } = activity;
+  const { isTerminal: isEnd, width, height } = node;
+  const told = isEnd || visits === 0 ? "" : state === "running" ? "running…" : `${duration(totalMs)}${visits > 1 ? ` · ${visits}×` : ""}`;
   return (
-    <g className={styles.node} data-outcome={outcome} data-end={isEnd} data-node={node.name} data-testid="graph-node" transform={`translate(${node.x} ${node.y})`}>
-      <rect x={-size.width / 2} y={-size.height / 2} width={size.width} height={size.height} rx={isEnd ? size.height / 2 : 9} />
+    <g className={styles.node} data-outcome={state} data-end={isEnd} data-node={node.name} data-testid="graph-node" transform={`translate(${node.x} ${node.y})`}>
+      <rect x={-width / 2} y={-height / 2} width={width} height={height} rx={isEnd ? height / 2 : 9} />
       <text y={told === "" ? 4.5 : -3} textAnchor="middle" className={styles.nodeName}>
-        {short(nameOf(node.name))}
+        {shortName(node.name, MAX_NAME)}
       </text>
       {told !== "" && (
         <text y={12} textAnchor="middle" className={styles.nodeTime}>
@@ -133,18 +141,4 @@ function Timeline({ tasks }: { readonly tasks: readonly Task[] }) {
       ))}
     </ol>
   );
-}
-
-/** Start and end run no task: they are reached when the run begins, and when it is over. */
-function activityFor(graph: RunGraph, id: string, running: boolean): NodeActivity {
-  const reached = graph.tasks.length > 0 && (id === "__start__" || (id === "__end__" && !running && graph.tasks.every(({ outcome }) => outcome === "ok")));
-  return reached ? { outcome: "ok", times: 0, totalMs: 0 } : activityOf(graph.tasks, id);
-}
-
-function nameOf(name: string): string {
-  return ENDS[name] ?? name;
-}
-
-function short(name: string): string {
-  return name.length > 18 ? `${name.slice(0, 17)}…` : name;
 }

@@ -1,8 +1,18 @@
 import { describe, expect, it } from "vitest";
-import { layoutOf } from "./layout";
-import { activityOf, advanceGraph, duration, NO_GRAPH, type RunGraph } from "./runGraph";
+import { activityOf, takenEdges } from "../../../middle_core/graph_page/run_graph.js";
+import { CUSTOM } from "../../contract";
+import { advanceGraph, NO_PANEL_GRAPH, type PanelGraph } from "./runGraph";
 
-const TOPOLOGY = {
+type Event = Readonly<Record<string, unknown>>;
+
+const custom = (name: string, value: unknown): Event => ({ type: "CUSTOM", name, value });
+const run = (runId: string): Event => custom(CUSTOM.RUN, { runId, threadId: "t", agent: "a", attempt: 1 });
+const started = (node: string, taskId: string, more: object = {}): Event => custom(CUSTOM.NODE_STARTED, { node, path: [node], taskId, startedAt: 1, ...more });
+const completed = (node: string, taskId: string, more: object = {}): Event =>
+  custom(CUSTOM.NODE_COMPLETED, { node, path: [node], taskId, startedAt: 1, latencyMs: 20, outcome: "ok", ...more });
+const FINISHED: Event = { type: "RUN_FINISHED", threadId: "t", runId: "c" };
+
+const TOPOLOGY = custom(CUSTOM.TOPOLOGY, {
   nodes: ["__start__", "agent", "tools", "__end__"].map((id) => ({ id, name: id })),
   edges: [
     { source: "__start__", target: "agent", conditional: false },
@@ -11,79 +21,50 @@ const TOPOLOGY = {
     { source: "tools", target: "agent", conditional: true },
     { source: "tools", target: "__end__", conditional: true },
   ],
-};
-const task = (node: string, taskId: string, more: object = {}) => ({ node, path: [node], taskId, startedAt: 1, ...more });
+});
+const OPENING = [run("r1"), TOPOLOGY, started("agent", "1"), completed("agent", "1")];
 
-function played(...events: readonly (readonly [string, unknown])[]): RunGraph {
-  return events.reduce((graph, [name, value]) => advanceGraph(graph, `middle_core.${name}`, value), NO_GRAPH);
+function played(events: readonly Event[], from: PanelGraph = NO_PANEL_GRAPH): PanelGraph {
+  return events.reduce(advanceGraph, from);
 }
 
 describe("advanceGraph", () => {
   it("follows each task of each node, also several at once", () => {
-    const graph = played(
-      ["topology", TOPOLOGY],
-      ["node_started", task("agent", "1")],
-      ["node_completed", task("agent", "1", { latencyMs: 20, outcome: "ok" })],
-      ["node_started", task("tools", "2")],
-      ["node_started", task("tools", "3")],
-      ["node_completed", task("tools", "2", { latencyMs: 5, outcome: "error" })],
-    );
+    const graph = played([...OPENING, started("tools", "2"), started("tools", "3"), completed("tools", "2", { latencyMs: 5, outcome: "error" })]);
     expect(graph.nodes.map(({ id }) => id)).toEqual(["__start__", "agent", "tools", "__end__"]);
-    expect(activityOf(graph.tasks, "agent")).toEqual({ outcome: "ok", times: 1, totalMs: 20 });
-    expect(activityOf(graph.tasks, "tools")).toEqual({ outcome: "running", times: 2, totalMs: 5 });
-    expect(activityOf(graph.tasks, "__end__").outcome).toBe("idle");
+    expect(activityOf(graph, "agent")).toMatchObject({ state: "ok", visits: 1, totalMs: 20 });
+    expect(activityOf(graph, "tools")).toMatchObject({ state: "running", visits: 2, totalMs: 5 });
+    expect([...takenEdges(graph)]).toEqual(["__start__\nagent", "agent\ntools"]);
+  });
+
+  it("keeps a task that is inside a subgraph apart from the node around it", () => {
+    const graph = played([started("outer", "1"), started("in", "2", { path: ["outer", "in"] })]);
+    expect(graph.tasks.map(({ node, name }) => [node, name])).toEqual([["outer", "outer"], ["outer:in", "in"]]);
   });
 
   it("begins anew with another run, and not when an idle thread is opened again", () => {
-    const run = (runId: string) => ["run", { runId, threadId: "t", agent: "a", attempt: 1 }] as const;
-    const first = played(run("r1"), ["topology", TOPOLOGY], ["node_started", task("agent", "1")], ["node_completed", task("agent", "1", { latencyMs: 20, outcome: "ok" })]);
-    const opened = [run("r1"), ["topology", TOPOLOGY]] as const;
-    expect(opened.reduce((graph, [name, value]) => advanceGraph(graph, `middle_core.${name}`, value), first)).toEqual(first);
-    const next = advanceGraph(first, "middle_core.run", { runId: "r2" });
-    expect(next).toEqual({ ...first, runId: "r2", tasks: [] });
+    const first = played([...OPENING, FINISHED]);
+    expect(played([run("r1"), TOPOLOGY, FINISHED], first)).toEqual(first);
+    expect(played([run("r2")], first)).toEqual({ ...first, runId: "r2", tasks: [], status: "open" });
+  });
+
+  it.each([
+    ["completed", "ok", [FINISHED]],
+    ["refused", "ok", [custom(CUSTOM.REFUSED, { by: "node", reason: "No." }), FINISHED]],
+    ["cancelled", "idle", [custom(CUSTOM.RUN_CANCELLED, { by: "user", reason: "" }), FINISHED]],
+    ["failed", "idle", [{ type: "RUN_ERROR", code: "internal" }]],
+    ["paused", "idle", [{ ...FINISHED, outcome: { type: "interrupt", interrupts: [] } }]],
+    ["paused", "idle", [custom(CUSTOM.WAITING, { interrupts: [] }), FINISHED]],
+  ] as const)("a run that is %s leaves the end of the graph %s", (status, end, events) => {
+    const graph = played(events, played(OPENING));
+    expect(graph.status).toBe(status);
+    expect(activityOf(graph, "__end__").state).toBe(end);
   });
 
   it("leaves what it cannot read, and what is not about the graph", () => {
-    const graph = played(["topology", TOPOLOGY]);
-    for (const [name, value] of [["middle_core.chunk", {}], ["middle_core.node_started", null], ["middle_core.node_started", { node: "a" }]] as const) {
-      expect(advanceGraph(graph, name, value)).toBe(graph);
-    }
-    expect(played(["topology", { nodes: "x", edges: [7, { source: "a" }] }])).toEqual(NO_GRAPH);
-    expect(played(["node_completed", task("agent", "1", { outcome: "<b>" })]).tasks[0]?.outcome).toBe("running");
-  });
-});
-
-describe("layoutOf", () => {
-  it("stands in layers from the start to the end, without overlaps", () => {
-    const { nodes, edges, height } = layoutOf(played(["topology", TOPOLOGY]).nodes, TOPOLOGY.edges);
-    const y = new Map(nodes.map((node) => [node.id, node.y]));
-    expect([...y.values()]).toEqual([...y.values()].toSorted((a, b) => a - b));
-    expect(new Set(y.values()).size).toBe(4);
-    expect(edges).toHaveLength(5);
-    for (const node of nodes) expect(node.y + node.size.height / 2).toBeLessThanOrEqual(height);
-  });
-
-  it("draws what is inside a subgraph and not its frame; loops and islands too", () => {
-    const nodes = [
-      { id: "outer", name: "outer", parent: undefined },
-      { id: "outer:in", name: "in", parent: "outer" },
-      { id: "alone", name: "alone", parent: undefined },
-    ];
-    const { nodes: drawn, edges } = layoutOf(nodes, [{ source: "outer:in", target: "outer:in", conditional: false }]);
-    expect(drawn.map(({ id }) => id)).toEqual(["outer:in", "alone"]);
-    expect(edges).toHaveLength(1);
-    expect(layoutOf([], [])).toMatchObject({ nodes: [], edges: [] });
-  });
-
-  it("is quick with a dense graph", () => {
-    const nodes = Array.from({ length: 40 }, (_, n) => ({ id: `${n}`, name: `${n}`, parent: undefined }));
-    const edges = nodes.flatMap(({ id }, from) => nodes.slice(from + 1).map((to) => ({ source: id, target: to.id, conditional: false })));
-    expect(layoutOf(nodes, edges).nodes).toHaveLength(40);
-  });
-});
-
-describe("duration", () => {
-  it("is for people", () => {
-    expect([12.4, 999, 1_234, 61_000].map(duration)).toEqual(["12 ms", "999 ms", "1.2 s", "1 min 1 s"]);
+    const graph = played(OPENING);
+    const others = [custom("middle_core.chunk", {}), custom(CUSTOM.NODE_STARTED, null), custom(CUSTOM.NODE_STARTED, { node: "a" }), custom(CUSTOM.RUN, {}), { type: "TEXT_MESSAGE_CONTENT" }];
+    for (const event of others) expect(advanceGraph(graph, event)).toBe(graph);
+    expect(played([custom(CUSTOM.TOPOLOGY, { nodes: "x", edges: [7, { source: "a" }] })])).toEqual(NO_PANEL_GRAPH);
   });
 });

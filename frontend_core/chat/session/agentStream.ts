@@ -29,6 +29,7 @@ export interface StreamDeps {
     readonly snapshot: () => void;
     /** An event that only a running run sends. */
     readonly live: () => void;
+    readonly event: (event: Readonly<Record<string, unknown>>) => void;
     readonly custom: (name: string, value: unknown) => void;
     readonly state: (state: Readonly<Record<string, unknown>>) => void;
   };
@@ -177,6 +178,7 @@ export class AgentStream {
       onMessagesSnapshotEvent: on.snapshot,
       onEvent: ({ event }) => {
         if (LIVE_EVENTS.has(event.type)) on.live();
+        on.event(event);
       },
       onRunFinishedEvent: () => {
         this.#watch.end = "finished";

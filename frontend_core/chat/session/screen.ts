@@ -7,7 +7,7 @@
 
 import type { Message } from "@ag-ui/core";
 import type { Failure } from "../errors/failure";
-import { NO_GRAPH, type RunGraph } from "../graph/runGraph";
+import { NO_PANEL_GRAPH, type PanelGraph } from "../graph/runGraph";
 import { Store } from "../ui/store";
 import type { Progress } from "./progress";
 import { buildRows, openAnswer, weightOf, type Row } from "./rows";
@@ -23,7 +23,7 @@ export interface SessionView {
   /** The state that the page and the agent share. */
   readonly state: Readonly<Record<string, unknown>>;
   /** The agent's graph, and what its nodes did in the newest run that was seen. */
-  readonly graph: RunGraph;
+  readonly graph: PanelGraph;
   /** Stopped before the answer began: there is no message that could carry the mark. */
   readonly stoppedEmpty: boolean;
 }
@@ -57,7 +57,7 @@ export class Screen {
     private readonly deps: ScreenDeps,
     phase: Phase,
   ) {
-    this.view = new Store<SessionView>({ phase, rows: [], failure: undefined, progress: new Map(), state: {}, graph: NO_GRAPH, stoppedEmpty: false });
+    this.view = new Store<SessionView>({ phase, rows: [], failure: undefined, progress: new Map(), state: {}, graph: NO_PANEL_GRAPH, stoppedEmpty: false });
   }
 
   get phase(): Phase {

@@ -93,6 +93,9 @@ export class ThreadSession {
         live: () => {
           this.#live();
         },
+        event: (event) => {
+          this.#drawGraph(event);
+        },
         custom: (name, value) => {
           this.#custom(name, value);
         },
@@ -420,11 +423,13 @@ export class ThreadSession {
       this.#screen.markStopped();
     } else if (name === "middle_core.progress") {
       this.#screen.show({ progress: advance(this.view.get().progress, value) });
-    } else {
-      const before = this.view.get().graph;
-      const graph = advanceGraph(before, name, value);
-      if (graph !== before) this.#screen.show({ graph });
     }
+  }
+
+  #drawGraph(event: Readonly<Record<string, unknown>>): void {
+    const before = this.view.get().graph;
+    const graph = advanceGraph(before, event);
+    if (graph !== before) this.#screen.show({ graph });
   }
 
   /** Run to the end in the background. What fails on the way is a failure like any other. */
