@@ -29,7 +29,8 @@ node_modules/.done: package-lock.json
 	touch $@
 
 # The page is built again only when something of it changed: not for its tests, and not for what Next and TypeScript write beside it.
-PAGE_SOURCES := package.json package-lock.json $(shell find frontend_core -type f -not -path '*/.next/*' -not -path '*/testing/*' \
+# Of the graph page's modules the chat's panel takes those that fold and lay out a run's graph.
+PAGE_SOURCES := package.json package-lock.json $(wildcard middle_core/graph_page/*.js) $(shell find frontend_core -type f -not -path '*/.next/*' -not -path '*/testing/*' \
 	-not -name '*.test.ts' -not -name '*.test.tsx' -not -name next-env.d.ts -not -name '*.tsbuildinfo' 2>/dev/null)
 
 frontend_core/.next/.done: node_modules/.done $(PAGE_SOURCES)

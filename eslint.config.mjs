@@ -9,6 +9,11 @@ const environment = {
   message: "config.ts is the only reader of the environment.",
 };
 
+/** Modules of the graph page without a screen: they run wherever JavaScript does. The first four are the chat's, too. */
+const SHARED = ["run_graph", "layout", "words", "json"];
+/** reading.js is named for its error type; it makes no request by itself. */
+const PURE = [...SHARED, "layers", "routes", "sse", "turn", "json_answer", "problem", "delivery", "entry", "failures"];
+
 export default tseslint.config(
   { ignores: ["**/.next/**", "**/next-env.d.ts", "frontend_core/contract/**"] },
   js.configs.recommended,
@@ -46,7 +51,15 @@ export default tseslint.config(
   {
     files: ["frontend_core/chat/**", "frontend_core/app/*.tsx"],
     rules: {
-      "no-restricted-imports": ["error", { patterns: [{ group: ["**/proxy/**", "@/proxy/**", "**/config"], message: "The page runs in the browser: it knows no proxy and no setting." }] }],
+      "no-restricted-imports": [
+        "error",
+        {
+          patterns: [
+            { group: ["**/proxy/**", "@/proxy/**", "**/config"], message: "The page runs in the browser: it knows no proxy and no setting." },
+            { group: ["**/graph_page/**", ...SHARED.map((name) => `!**/graph_page/${name}.js`)], message: "Of the graph page the chat takes the fold and the layout of a run's graph." },
+          ],
+        },
+      ],
     },
   },
   {
@@ -63,5 +76,16 @@ export default tseslint.config(
     // tsc checks its types and its names, by its JSDoc: see tests/graph_page/tsconfig.json.
     files: ["middle_core/graph_page/*.js"],
     rules: { "no-undef": "off" },
+  },
+  {
+    files: ["middle_core/graph_page/*.js", "tests/graph_page/*.ts"],
+    rules: { "max-lines": ["error", 400] },
+  },
+  {
+    files: PURE.map((name) => `middle_core/graph_page/${name}.js`),
+    rules: {
+      "no-restricted-globals": ["error", "document", "window", "fetch"],
+      "no-restricted-imports": ["error", { patterns: [{ group: ["./*", ...PURE.map((name) => `!./${name}.js`), "!./reading.js"], message: "This module is pure: it knows no screen." }] }],
+    },
   },
 );

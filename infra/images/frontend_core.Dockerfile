@@ -6,6 +6,8 @@ WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY frontend_core frontend_core
+# The chat's panel draws a run's graph with modules of the graph page.
+COPY middle_core/graph_page middle_core/graph_page
 RUN npm run build
 
 FROM node:22.21.1-bookworm-slim

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +14,7 @@ from playwright.async_api import ConsoleMessage, Error, Locator, Page, Request, 
 
 from middle_core.auth.verify import secret_verifier
 from middle_core.demo.backend_core import create_app
-from tests.e2e.pipeline import Pipeline
+from tests.e2e.graph_page.pipeline import Pipeline
 from tests.fakes.http_server import serving
 from tests.fakes.relay import Relay
 from tests.fakes.stack import Stack, stack
@@ -21,6 +22,11 @@ from tests.fakes.tokens import AUDIENCE, ISSUER, SECRET, mint
 from tests.fakes.until import until_asked
 
 COPILOT = "middle_core.agents.knowledge_copilot.graph:build"
+
+STOP = "What happens when I press stop?"
+ALL_OK = dict.fromkeys(("__start__", "plan", "left", "right", "choose", "write", "__end__"), "ok") | {"escalate": "skipped"}
+"""The states of the pipeline's nodes after a turn."""
+ROWS = [("plan", "done"), ("left", "done"), ("right", "done"), ("choose", "done"), ("write", "done"), ("escalate", "skipped")]
 
 WATCH = """() => {
     window.lit = [];
@@ -167,13 +173,13 @@ class GraphTab:
         await expect(self.id("outcome").locator("span").first).to_have_text(words)
 
     # what a person does -----------------------------------------------------------------------------
-    async def open(self, token: str | None = None, agent: str = "pipeline") -> None:
-        """Load the page, sign in with a token and choose an agent."""
+    async def open(self, agent: str = "pipeline", *, lifetime_s: int | None = None) -> None:
+        """Load the page, sign in and choose an agent. lifetime_s: of the token, from when the page is there."""
         await self.page.goto(self.site.url)
         await self.page.evaluate(WATCH)
         for name in ("link", "held"):
             await self.page.evaluate(SEEN, name)
-        self.token = token or mint()
+        self.token = mint() if lifetime_s is None else mint(exp=int(time.time()) + lifetime_s)
         await self.sign_in(self.token)
         await self.id("agent").select_option(agent)
 
@@ -209,3 +215,6 @@ class GraphTab:
         for token in secrets:
             assert token not in json.dumps(kept)
             assert not any(token in one.url for one in self.requests)
+
+
+NewTab = Callable[..., Awaitable[GraphTab]]
