@@ -6,7 +6,7 @@ import tseslint from "typescript-eslint";
 
 const environment = {
   selector: "MemberExpression[object.name='process'][property.name='env']",
-  message: "config.ts is the only reader of the environment.",
+  message: "proxy/config.ts is the only reader of the environment.",
 };
 
 /** Modules of the graph page without a screen: they run wherever JavaScript does. The first four are the chat's, too. */
@@ -40,7 +40,7 @@ export default tseslint.config(
   },
   {
     files: ["frontend_core/**/*.{ts,tsx}"],
-    ignores: ["frontend_core/config.ts", "frontend_core/**/*.test.{ts,tsx}", "frontend_core/**/testing/**"],
+    ignores: ["frontend_core/proxy/config.ts", "frontend_core/**/*.test.{ts,tsx}", "frontend_core/**/testing/**"],
     rules: { "no-restricted-syntax": ["error", environment] },
   },
   {

@@ -8,7 +8,7 @@
 import type { BaseEvent } from "@ag-ui/client";
 import { setTimeout as pause } from "node:timers/promises";
 
-import type { Timing } from "../config";
+import type { Timing } from "./config";
 import type { UpstreamResponse } from "./forward";
 import { type Place } from "./place";
 import { AWAY, byStatus, INTERNAL, LOST, passes, type Problem, problemOf, Refused } from "./problems";

@@ -4,7 +4,7 @@
 
 import { Agent, fetch, type Response as UpstreamResponse } from "undici";
 
-import type { Config } from "../config";
+import type { Config } from "./config";
 import { callerHeaders, type Caller } from "./identity";
 import { AWAY, problemOf, Refused } from "./problems";
 

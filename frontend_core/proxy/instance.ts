@@ -1,6 +1,6 @@
 /** This process's proxy, built at its first request; its streams end with the process's first signal to stop. */
 
-import { readConfig } from "../config";
+import { readConfig } from "./config";
 import { Proxy } from "./proxy";
 
 let instance: Proxy | null = null;

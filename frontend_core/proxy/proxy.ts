@@ -2,8 +2,8 @@
  * The proxy's doors, each a function from Request to Response. Built from a configuration; holds no user's data.
  */
 
-import type { Config } from "../config";
-import { silenceTelemetry } from "../config";
+import type { Config } from "./config";
+import { silenceTelemetry } from "./config";
 import { agentsFor } from "./agents";
 import { Exchange } from "./exchange";
 import type { Rules } from "./follow";

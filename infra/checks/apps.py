@@ -72,7 +72,7 @@ def variables() -> dict[str, str]:
 
 def page_variables() -> set[str]:
     """The variables that the page's configuration and Next read."""
-    config = (ROOT / "frontend_core" / "config.ts").read_text(encoding="utf-8")
+    config = (ROOT / "frontend_core" / "proxy" / "config.ts").read_text(encoding="utf-8")
     return set(re.findall(r"FRONTEND_CORE_[A-Z_]+|MIDDLE_CORE_URL", config)) | NEXT_READS
 
 

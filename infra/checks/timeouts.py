@@ -134,8 +134,8 @@ def table(plans: dict[str, Plan]) -> str:
 def _page(env: dict[str, Any], name: str, default: str) -> float:
     if name in env:
         return float(env[name])
-    config = (ROOT / "frontend_core" / "config.ts").read_text(encoding="utf-8")
+    config = (ROOT / "frontend_core" / "proxy" / "config.ts").read_text(encoding="utf-8")
     found = re.search(rf"{default}: ([\d_]+),", config)
     if found is None:
-        raise LookupError(f"frontend_core/config.ts has no default {default}.")
+        raise LookupError(f"frontend_core/proxy/config.ts has no default {default}.")
     return int(found[1]) / 1000

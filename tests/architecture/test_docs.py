@@ -41,7 +41,7 @@ def test_every_setting_is_documented_and_every_documented_one_exists() -> None:
 
 
 def test_the_pages_variables_are_documented() -> None:
-    config = (ROOT / "frontend_core" / "config.ts").read_text(encoding="utf-8")
+    config = (ROOT / "frontend_core" / "proxy" / "config.ts").read_text(encoding="utf-8")
     read_there = set(re.findall(r"FRONTEND_CORE_[A-Z_]+|MIDDLE_CORE_URL", config))
     assert read_there
     assert read_there - set(re.findall(r"`([A-Z_]+)`", read("configuration.md"))) == set()

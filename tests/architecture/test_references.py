@@ -163,7 +163,7 @@ def test_every_variable_that_a_text_names_is_read() -> None:
         for settings in (Settings, ProbeSettings)
         for name, field in settings.model_fields.items()
     }
-    read |= set(re.findall(r"\b(?:FRONTEND_CORE_[A-Z_]+|MIDDLE_CORE_URL)\b", text_of("frontend_core/config.ts")))
+    read |= set(re.findall(r"\b(?:FRONTEND_CORE_[A-Z_]+|MIDDLE_CORE_URL)\b", text_of("frontend_core/proxy/config.ts")))
     texts = [name for name in TEXTS if not name.startswith("tests/")]
     named = {
         (name, variable)

@@ -64,7 +64,7 @@ def test_routes_of_the_page_hold_no_logic() -> None:
 def test_only_one_module_of_the_page_reads_the_environment() -> None:
     sources = [path for path in tracked("frontend_core/*.ts", "frontend_core/*.tsx") if not re.search(r"\.test\.|/testing/", str(path))]
     readers = {name_of(path) for path in sources if "process.env" in path.read_text(encoding="utf-8")}
-    assert readers <= {"frontend_core/config.ts", "frontend_core/next.config.ts"}
+    assert readers <= {"frontend_core/proxy/config.ts", "frontend_core/next.config.ts"}
 
 
 def test_the_page_and_its_proxy_know_no_model_key() -> None:

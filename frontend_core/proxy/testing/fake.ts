@@ -9,8 +9,8 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-import type { Config, Timing } from "../../config";
-import { readConfig } from "../../config";
+import type { Config, Timing } from "../config";
+import { readConfig } from "../config";
 
 export type Event = Readonly<Record<string, unknown>>;
 
