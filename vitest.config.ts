@@ -12,7 +12,7 @@ export default defineConfig({
           name: "proxy",
           environment: "node",
           include: ["frontend_core/**/*.test.ts"],
-          exclude: ["frontend_core/chat/**", "**/node_modules/**", "**/.next/**"],
+          exclude: ["frontend_core/{chat,knowledge_copilot}/**", "**/node_modules/**", "**/.next/**"],
           testTimeout: 20_000,
         },
       },
@@ -22,7 +22,7 @@ export default defineConfig({
         test: {
           name: "page",
           environment: "jsdom",
-          include: ["frontend_core/chat/**/*.test.{ts,tsx}"],
+          include: ["frontend_core/{chat,knowledge_copilot}/**/*.test.{ts,tsx}"],
           testTimeout: 20_000,
         },
       },

@@ -5,7 +5,7 @@
 import { useEffect, useState } from "react";
 import { browserFetch } from "./api";
 import { Auth } from "./auth/auth";
-import { PEOPLE } from "./auth/people";
+import { PEOPLE } from "../knowledge_copilot/people";
 import { isAway } from "./errors/failure";
 import { wordsOf } from "./errors/words";
 import { Splash } from "./shell/Splash";

@@ -13,9 +13,9 @@ import { MessageList } from "./messages/MessageList";
 import { announcementOf } from "./session/announcement";
 import { useThreadSession, type SessionHost } from "./session/useThreadSession";
 import { Welcome } from "./shell/Welcome";
-import { SourcesProvider } from "./sources/desk";
+import { SourcesProvider } from "../knowledge_copilot/sources/SourcesProvider";
 import { Suggestions } from "./suggestions/Suggestions";
-import { RunStateContext, useToolRenderer } from "./tools/ToolRenderer";
+import { RunStateContext, useToolRenderer } from "./tools/ToolCard";
 
 interface ChatProps {
   readonly threadId: string;

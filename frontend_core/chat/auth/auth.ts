@@ -11,7 +11,7 @@ import { failureOfThrown, type Failure } from "../errors/failure";
 import { delayOf } from "../session/backoff";
 import { Store } from "../ui/store";
 import { readClaims, renewDelay } from "./claims";
-import { personOf, type Person } from "./people";
+import { personOf, type Person } from "../../knowledge_copilot/people";
 
 export type AuthState =
   | { readonly status: "starting" | "signing-in"; readonly person: Person | undefined; readonly token: undefined }

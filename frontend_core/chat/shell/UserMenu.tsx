@@ -1,6 +1,6 @@
 /** Who is signed in, and signing in as somebody else. */
 
-import { PEOPLE, type Person } from "../auth/people";
+import { PEOPLE, type Person } from "../../knowledge_copilot/people";
 import { CheckIcon } from "../ui/icons";
 import { useMenu } from "../ui/useMenu";
 import styles from "./shell.module.css";

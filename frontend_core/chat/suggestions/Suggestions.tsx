@@ -2,7 +2,7 @@
 
 import { useMemo } from "react";
 import type { Row } from "../session/rows";
-import { suggestionsFor } from "./suggestions";
+import { suggestionsFor } from "../../knowledge_copilot/suggestions";
 import styles from "./suggestions.module.css";
 
 interface SuggestionsProps {

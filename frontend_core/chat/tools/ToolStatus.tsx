@@ -3,7 +3,7 @@
 import { useId, useState } from "react";
 import type { Progress } from "../session/progress";
 import { AlertIcon, CheckIcon, ChevronIcon, Spinner, StopIcon } from "../ui/icons";
-import { readable, type ToolState, type ToolWords } from "./describe";
+import { readable, type ToolState, type ToolWords } from "./describeTool";
 import styles from "./tools.module.css";
 
 interface ToolStatusProps {

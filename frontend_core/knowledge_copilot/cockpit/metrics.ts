@@ -1,6 +1,6 @@
 /** The knowledge base in numbers. Pure. */
 
-import { fieldsIn, numberIn, readObject, textIn } from "./results";
+import { fieldsIn, numberIn, readObject, textIn } from "../../chat/tools/results";
 
 export interface Day {
   /** ISO date. */

@@ -1,9 +1,9 @@
 import { cleanup, fireEvent, render, screen, within } from "@testing-library/react";
 import { afterEach, describe, expect, it } from "vitest";
-import { CitationCards } from "./CitationCards";
-import { Cockpit } from "./Cockpit";
-import { IngestCard } from "./IngestCard";
-import { SourcesTable } from "./SourcesTable";
+import { CitationCards } from "./citations/CitationCards";
+import { Cockpit } from "./cockpit/Cockpit";
+import { IngestCard } from "./ingest/IngestCard";
+import { SourcesTable } from "./sources/SourcesTable";
 
 afterEach(cleanup);
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Row } from "../session/rows";
+import type { Row } from "../chat/session/rows";
 import { suggestionsFor } from "./suggestions";
 
 const user = (text: string): Row => ({ kind: "user", id: `u-${text}`, text, waiting: false });

@@ -1,11 +1,11 @@
 /** The sources as a table to sort, to filter and to select from. What is selected limits the searches that follow. */
 
 import { useEffect, useId, useMemo, useState } from "react";
-import { MOST_SELECTED, useSources } from "../sources/desk";
-import { filterSources, nextSorting, readSources, sortSources, type Column, type Sorting, type Source } from "../sources/sources";
-import { SearchIcon } from "../ui/icons";
-import type { CardProps } from "./card";
-import { Skeleton } from "./Skeleton";
+import { MOST_SELECTED, useSources } from "./SourcesProvider";
+import { filterSources, nextSorting, readSources, sortSources, type Column, type Sorting, type Source } from "./sources";
+import { SearchIcon } from "../../chat/ui/icons";
+import type { CardProps } from "../../chat/tools/toolCard";
+import { Skeleton } from "../../chat/tools/Skeleton";
 import styles from "./sources.module.css";
 
 export function SourcesTable({ state, result }: CardProps) {

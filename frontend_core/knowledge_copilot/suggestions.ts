@@ -1,9 +1,9 @@
 /** What could be asked next, by rules: from the tools that the last answer used and what they returned. Pure. */
 
-import type { Row, ToolRow } from "../session/rows";
-import { readCitations } from "../tools/citations";
-import { readObject, textIn } from "../tools/results";
-import { readSources } from "../sources/sources";
+import type { Row, ToolRow } from "../chat/session/rows";
+import { readCitations } from "./citations/citations";
+import { readObject, textIn } from "../chat/tools/results";
+import { readSources } from "./sources/sources";
 
 const MOST = 3;
 const SHORTEST_WORD = 5;

@@ -1,6 +1,6 @@
 /** What a search of the knowledge base found, as citations. Pure. */
 
-import { fieldsIn, numberIn, readObject, textIn, textsIn, type Fields } from "./results";
+import { fieldsIn, numberIn, readObject, textIn, textsIn, type Fields } from "../../chat/tools/results";
 
 export interface Citation {
   /** The source's name, and the section within it ("" where there is none). */

@@ -1,11 +1,11 @@
 /** Numbers of the knowledge base: figures, and the days as bars; the same as a table for who wants the numbers. */
 
 import { useId, useRef } from "react";
-import { useWidth } from "../ui/useWidth";
-import type { CardProps } from "./card";
+import { useWidth } from "../../chat/ui/useWidth";
+import type { CardProps } from "../../chat/tools/toolCard";
 import styles from "./cockpit.module.css";
 import { dayLabel, inWords, readMetrics, topOf, type Day } from "./metrics";
-import { Skeleton } from "./Skeleton";
+import { Skeleton } from "../../chat/tools/Skeleton";
 
 export function Cockpit({ state, result }: CardProps) {
   const metrics = readMetrics(result);

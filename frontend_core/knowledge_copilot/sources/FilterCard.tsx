@@ -1,10 +1,10 @@
 /** What the agent did to the table of sources, and the way to it. */
 
-import { useSources } from "../sources/desk";
-import { Button } from "../ui/Button";
-import type { CardProps } from "./card";
-import { numberIn, readObject } from "./results";
-import styles from "./tools.module.css";
+import { useSources } from "./SourcesProvider";
+import { Button } from "../../chat/ui/Button";
+import type { CardProps } from "../../chat/tools/toolCard";
+import { numberIn, readObject } from "../../chat/tools/results";
+import styles from "../../chat/tools/tools.module.css";
 
 export function FilterCard({ state, result }: CardProps) {
   const { tableId } = useSources();

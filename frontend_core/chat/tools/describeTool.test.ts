@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { describeTool, faultWords, readable } from "./describe";
+import { describeTool, faultWords, readable } from "./describeTool";
 
 const facts = { name: "search_knowledge", args: { query: "stop" }, result: undefined, running: true };
 

@@ -1,6 +1,6 @@
 /** The sources of the knowledge base as a table: read, filtered, sorted. Pure. */
 
-import { fieldsIn, numberIn, readObject, textIn } from "../tools/results";
+import { fieldsIn, numberIn, readObject, textIn } from "../../chat/tools/results";
 
 export interface Source {
   readonly id: string;

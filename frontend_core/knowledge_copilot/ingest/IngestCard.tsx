@@ -1,10 +1,10 @@
 /** A source that is being added: its steps as they happen, then what it became. */
 
-import { CheckIcon, Spinner } from "../ui/icons";
-import type { CardProps } from "./card";
+import { CheckIcon, Spinner } from "../../chat/ui/icons";
+import type { CardProps } from "../../chat/tools/toolCard";
 import styles from "./ingest.module.css";
-import { plain } from "./marks";
-import { numberIn, readObject, textIn } from "./results";
+import { plain } from "../citations/highlight";
+import { numberIn, readObject, textIn } from "../../chat/tools/results";
 
 const LONGEST_PREVIEW = 160;
 

@@ -1,7 +1,7 @@
 /** What a card is told of its tool call. */
 
 import type { Progress } from "../session/progress";
-import type { ToolState } from "./describe";
+import type { ToolState } from "./describeTool";
 
 export interface CardProps {
   readonly state: ToolState;

@@ -8,7 +8,7 @@
 import { useAgentContext, useFrontendTool } from "@copilotkit/react-core/v2/headless";
 import { createContext, useContext, useMemo, useState, type ReactNode } from "react";
 import { z } from "zod";
-import { Store, useStore } from "../ui/store";
+import { Store, useStore } from "../../chat/ui/store";
 import { filterSources, type Source } from "./sources";
 
 export const SELECTED = "selected_sources";

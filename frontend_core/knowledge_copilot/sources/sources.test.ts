@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { Store } from "../ui/store";
-import { EMPTY_DESK, filterTable, pageInWords, selectionInWords } from "./desk";
+import { Store } from "../../chat/ui/store";
+import { EMPTY_DESK, filterTable, pageInWords, selectionInWords } from "./SourcesProvider";
 import { filterSources, nextSorting, readSources, sortSources } from "./sources";
 
 const source = (name: string, more: object = {}) => ({ id: name.toLowerCase(), name, kind: "document", passages: 1, added: "2026-01-01", ...more });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { excerptOf, markWords, plain } from "./marks";
+import { excerptOf, markWords, plain } from "./highlight";
 
 const hits = (text: string, query: string): readonly string[] => markWords(text, query).filter(({ hit }) => hit).map(({ text: word }) => word);
 

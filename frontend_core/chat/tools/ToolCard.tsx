@@ -8,13 +8,13 @@
 import { useRenderTool } from "@copilotkit/react-core/v2/headless";
 import { createContext, useContext, type ComponentType } from "react";
 import type { Progress } from "../session/progress";
-import type { CardProps } from "./card";
-import { CitationCards } from "./CitationCards";
-import { Cockpit } from "./Cockpit";
-import { describeTool, faultWords } from "./describe";
-import { FilterCard } from "./FilterCard";
-import { IngestCard } from "./IngestCard";
-import { SourcesTable } from "./SourcesTable";
+import type { CardProps } from "./toolCard";
+import { CitationCards } from "../../knowledge_copilot/citations/CitationCards";
+import { Cockpit } from "../../knowledge_copilot/cockpit/Cockpit";
+import { describeTool, faultWords } from "./describeTool";
+import { FilterCard } from "../../knowledge_copilot/sources/FilterCard";
+import { IngestCard } from "../../knowledge_copilot/ingest/IngestCard";
+import { SourcesTable } from "../../knowledge_copilot/sources/SourcesTable";
 import { ToolStatus } from "./ToolStatus";
 import styles from "./tools.module.css";
 

@@ -1,13 +1,13 @@
 /** What a search found: the sources as chips, the passages as excerpts that open in place. */
 
 import { useId, useRef, useState, type KeyboardEvent } from "react";
-import { Markdown } from "../messages/Markdown";
-import { ChevronIcon } from "../ui/icons";
-import type { CardProps } from "./card";
+import { Markdown } from "../../chat/messages/Markdown";
+import { ChevronIcon } from "../../chat/ui/icons";
+import type { CardProps } from "../../chat/tools/toolCard";
 import styles from "./citations.module.css";
 import { readCitations, sourcesOf, type Citation } from "./citations";
-import { excerptOf, markWords } from "./marks";
-import { Skeleton } from "./Skeleton";
+import { excerptOf, markWords } from "./highlight";
+import { Skeleton } from "../../chat/tools/Skeleton";
 
 const FIRST_SHOWN = 3;
 
