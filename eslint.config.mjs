@@ -1,5 +1,7 @@
-// One lint configuration for frontend_core: type-checked rules, no promise left floating, and the
-// directions between its folders (`chat` and `proxy` never import one another).
+// One lint configuration for frontend_core: type-checked rules, no promise left floating, and what each folder may import:
+//
+//   app > knowledge_copilot > chat > contract
+//   app > proxy > contract
 import js from "@eslint/js";
 import reactHooks from "eslint-plugin-react-hooks";
 import tseslint from "typescript-eslint";
@@ -13,6 +15,10 @@ const environment = {
 const SHARED = ["run_graph", "layout", "words", "json"];
 /** reading.js is named for its error type; it makes no request by itself. */
 const PURE = [...SHARED, "layers", "routes", "sse", "turn", "json_answer", "problem", "delivery", "entry", "failures"];
+const noProxy = { group: ["**/proxy/**", "@/proxy/**"], message: "The page runs in the browser: it knows no proxy and no setting." };
+const noRoutes = { group: ["**/app/**", "@/app/**"], message: "Routes import pages, never the other way round." };
+const noProduct = { group: ["**/knowledge_copilot/**", "@/knowledge_copilot/**"], message: "The chat knows no product: chat/registry.tsx is how one adds to it." };
+const aPackage = "The proxy is to become a package: it imports itself, npm packages and contract/.";
 
 export default tseslint.config(
   { ignores: ["**/.next/**", "**/next-env.d.ts", "frontend_core/contract/**"] },
@@ -61,12 +67,24 @@ export default tseslint.config(
         },
       ],
     },
+    files: ["frontend_core/app/*.tsx"],
+    rules: { "no-restricted-imports": ["error", { patterns: [noProxy] }] },
   },
   {
-    files: ["frontend_core/proxy/**"],
-    rules: {
-      "no-restricted-imports": ["error", { patterns: [{ group: ["**/chat/**", "@/chat/**"], message: "The proxy knows no page." }] }],
-    },
+    files: ["frontend_core/knowledge_copilot/**"],
+    rules: { "no-restricted-imports": ["error", { patterns: [noProxy, noRoutes] }] },
+  },
+  {
+    files: ["frontend_core/chat/**"],
+    rules: { "no-restricted-imports": ["error", { patterns: [noProxy, noRoutes, noProduct] }] },
+  },
+  {
+    files: ["frontend_core/proxy/*"],
+    rules: { "no-restricted-imports": ["error", { patterns: [{ regex: String.raw`^(@/|\.\./)(?!contract(/|$))`, message: aPackage }] }] },
+  },
+  {
+    files: ["frontend_core/proxy/*/*"],
+    rules: { "no-restricted-imports": ["error", { patterns: [{ regex: String.raw`^(@/|\.\./\.\./)(?!contract(/|$))`, message: aPackage }] }] },
   },
   {
     files: ["**/*.mjs", "middle_core/graph_page/*.js"],

@@ -10,10 +10,10 @@ import { Composer } from "./composer/Composer";
 import { GraphPanel } from "./graph/GraphPanel";
 import { GRAPH_TOGGLE, type PanelState } from "./graph/usePanel";
 import { MessageList } from "./messages/MessageList";
+import { useRegistry } from "./registry";
 import { announcementOf } from "./session/announcement";
 import { useThreadSession, type SessionHost } from "./session/useThreadSession";
 import { Welcome } from "./shell/Welcome";
-import { SourcesProvider } from "../knowledge_copilot/sources/SourcesProvider";
 import { Suggestions } from "./suggestions/Suggestions";
 import { RunStateContext, useToolRenderer } from "./tools/ToolCard";
 
@@ -24,14 +24,16 @@ interface ChatProps {
   readonly auth: Extract<AuthState, { status: "signed-in" | "expired" }>;
   /** Grows each time the server has come back or the person has signed in again. */
   readonly recoveries: number;
-  readonly hint: string;
+  /** The answers come from the offline model. */
+  readonly offlineModel: boolean;
   readonly graphPanel: PanelState;
   readonly onSignIn: () => void;
   /** The first message of a new conversation was sent. */
   readonly onFirstMessage: (threadId: string) => void;
 }
 
-export function Chat({ threadId, known, host, auth, recoveries, hint, graphPanel, onSignIn, onFirstMessage }: ChatProps) {
+export function Chat({ threadId, known, host, auth, recoveries, offlineModel, graphPanel, onSignIn, onFirstMessage }: ChatProps) {
+  const { Provider, words } = useRegistry();
   const { session, view } = useThreadSession(threadId, known, host);
   const inputRef = useRef<HTMLTextAreaElement>(null);
   const signedIn = auth.status === "signed-in";
@@ -64,7 +66,7 @@ export function Chat({ threadId, known, host, auth, recoveries, hint, graphPanel
     <CopilotChatConfigurationProvider agentId={session.agentId} threadId={threadId} hasExplicitThreadId>
       <RunStateContext value={runState}>
         <Approvals session={session} view={view} signedIn={signedIn}>
-          <SourcesProvider state={view.state} onState={session.setState} busy={view.phase !== "idle"}>
+          <Provider state={view.state} setState={session.setState} busy={view.phase !== "idle"}>
             <div className={styles.stage}>
               <div className={styles.conversation}>
                 <MessageList
@@ -88,7 +90,8 @@ export function Chat({ threadId, known, host, auth, recoveries, hint, graphPanel
                   draftKey={`${auth.person.sub}.${known ? threadId : "new"}`}
                   running={running}
                   blocked={blocked}
-                  hint={hint}
+                  placeholder={words.placeholder}
+                  hint={offlineModel ? words.offlineHint : words.hint}
                   onSend={send}
                   onStop={() => {
                     session.stop();
@@ -110,7 +113,7 @@ export function Chat({ threadId, known, host, auth, recoveries, hint, graphPanel
             <p className="sr-only" role="status" aria-live="polite" data-testid="announcement">
               {announcementOf(view)}
             </p>
-          </SourcesProvider>
+          </Provider>
         </Approvals>
       </RunStateContext>
     </CopilotChatConfigurationProvider>

@@ -129,7 +129,7 @@ function Frame({ auth, state }: WorkspaceProps) {
             auth={state}
             recoveries={recoveries}
             graphPanel={graphPanel}
-            hint={model?.offline === true ? "The offline model quotes the knowledge base; it does not reason." : "Answers can be wrong. Check the passages they rest on."}
+            offlineModel={model?.offline === true}
             onSignIn={() => void auth.signInAgain()}
             onFirstMessage={thread.settle}
           />

@@ -5,7 +5,7 @@ import { AlertIcon } from "../ui/icons";
 import styles from "../messages/messages.module.css";
 import type { Failure } from "../errors/failure";
 import { wordsOf } from "../errors/words";
-import type { Person } from "../../knowledge_copilot/people";
+import type { Person } from "./person";
 
 interface SessionExpiredProps {
   readonly person: Person;

@@ -18,6 +18,10 @@ function setUp(session = new Map<string, string>(), remembered = new Map<string,
     removeItem: (key: string) => void map.delete(key),
   });
   const auth = new Auth({
+    people: [
+      { sub: "alice", name: "Alice", role: "admin", can: "" },
+      { sub: "bob", name: "Bob", role: "reader", can: "" },
+    ],
     fetch: async (_path, init) => {
       door.asked.push(typeof init?.body === "string" ? init.body : "");
       return door.answer();

@@ -11,7 +11,7 @@ import { failureOfThrown, type Failure } from "../errors/failure";
 import { delayOf } from "../session/backoff";
 import { Store } from "../ui/store";
 import { readClaims, renewDelay } from "./claims";
-import { personOf, type Person } from "../../knowledge_copilot/people";
+import { personOf, type Person } from "./person";
 
 export type AuthState =
   | { readonly status: "starting" | "signing-in"; readonly person: Person | undefined; readonly token: undefined }
@@ -27,6 +27,8 @@ export type AuthState =
 
 export interface AuthDeps {
   readonly fetch: Fetch;
+  /** Who can sign in; the first one is the default. */
+  readonly people: readonly [Person, ...Person[]];
   /** Of this tab. Functions, because there is no storage while the server renders. */
   readonly session: () => Pick<Storage, "getItem" | "setItem" | "removeItem">;
   /** Of this browser. */
@@ -36,7 +38,6 @@ export interface AuthDeps {
 
 const TOKEN_KEY = "middle-core.token";
 const PERSON_KEY = "middle-core.person";
-const DEFAULT_PERSON = "alice";
 const RENEW_BACKOFF = { firstMs: 1_000, maxMs: 15_000 };
 /** Browsers turn longer timers into immediate ones. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
@@ -53,25 +54,25 @@ export class Auth {
     const token = this.deps.session().getItem(TOKEN_KEY);
     const claims = token === null ? undefined : readClaims(token);
     if (token !== null && claims !== undefined) {
-      this.#enter(token, personOf(claims.sub, claims.roles));
+      this.#enter(token, personOf(this.deps.people, claims.sub, claims.roles));
       return;
     }
-    await this.signIn(this.deps.remembered().getItem(PERSON_KEY) ?? DEFAULT_PERSON);
+    await this.signIn(this.deps.remembered().getItem(PERSON_KEY) ?? this.deps.people[0].sub);
   }
 
   /** Sign in as a demo person. Ends in `signed-in` or `failed`. */
   async signIn(sub: string): Promise<void> {
     const turn = ++this.#turn;
     this.#forget();
-    this.state.set({ status: "signing-in", person: personOf(sub), token: undefined });
+    this.state.set({ status: "signing-in", person: personOf(this.deps.people, sub), token: undefined });
     try {
       const token = await this.#fetchToken(sub);
       if (turn !== this.#turn) return;
       this.deps.remembered().setItem(PERSON_KEY, sub);
-      this.#enter(token, personOf(sub, readClaims(token)?.roles));
+      this.#enter(token, personOf(this.deps.people, sub, readClaims(token)?.roles));
     } catch (error) {
       if (turn !== this.#turn) return;
-      this.state.set({ status: "failed", person: personOf(sub), token: undefined, failure: failureOfThrown(error) });
+      this.state.set({ status: "failed", person: personOf(this.deps.people, sub), token: undefined, failure: failureOfThrown(error) });
     }
   }
 

@@ -19,6 +19,7 @@ function show(more: { running?: boolean; blocked?: string; onWithdraw?: () => vo
       running={more.running ?? false}
       blocked={more.blocked}
       onWithdraw={more.onWithdraw}
+      placeholder="Ask"
       hint="hint"
       inputRef={null}
       onSend={(text) => {

@@ -15,6 +15,7 @@ interface ComposerProps {
   readonly running: boolean;
   /** Why nothing can be sent right now; undefined when something can. */
   readonly blocked: string | undefined;
+  readonly placeholder: string;
   readonly hint: string;
   /** True when the message was taken. */
   readonly onSend: (text: string) => boolean;
@@ -24,7 +25,7 @@ interface ComposerProps {
   readonly inputRef: Ref<HTMLTextAreaElement>;
 }
 
-export function Composer({ draftKey, running, blocked, hint, onSend, onStop, onWithdraw, inputRef }: ComposerProps) {
+export function Composer({ draftKey, running, blocked, placeholder, hint, onSend, onStop, onWithdraw, inputRef }: ComposerProps) {
   const [text, setText] = useState(() => readDraft(sessionStorage, draftKey));
   const actionRef = useRef<HTMLButtonElement>(null);
   const hintId = useId();
@@ -68,7 +69,7 @@ export function Composer({ draftKey, running, blocked, hint, onSend, onStop, onW
             value={text}
             aria-label="Message"
             aria-describedby={hintId}
-            placeholder={blocked ?? "Ask the knowledge base…"}
+            placeholder={blocked ?? placeholder}
             enterKeyHint="send"
             autoComplete="off"
             onChange={(event) => {

@@ -1,7 +1,7 @@
 /** The bar above the conversation: what it is called, who answers, how it looks, who asks. */
 
 import type { Ref } from "react";
-import type { Person } from "../../knowledge_copilot/people";
+import type { Person } from "../auth/person";
 import { GRAPH_TOGGLE, type PanelState } from "../graph/usePanel";
 import { IconButton } from "../ui/Button";
 import { GraphIcon, MenuIcon } from "../ui/icons";

@@ -1,6 +1,7 @@
 /** Who is signed in, and signing in as somebody else. */
 
-import { PEOPLE, type Person } from "../../knowledge_copilot/people";
+import type { Person } from "../auth/person";
+import { useRegistry } from "../registry";
 import { CheckIcon } from "../ui/icons";
 import { useMenu } from "../ui/useMenu";
 import styles from "./shell.module.css";
@@ -11,6 +12,7 @@ interface UserMenuProps {
 }
 
 export function UserMenu({ person, onChoose }: UserMenuProps) {
+  const { people } = useRegistry();
   const { open, setOpen, rootRef, buttonRef, onKeyDown } = useMenu();
   return (
     <div ref={rootRef} className={styles.menuRoot} onKeyDown={onKeyDown}>
@@ -32,7 +34,7 @@ export function UserMenu({ person, onChoose }: UserMenuProps) {
       {open && (
         <div className={styles.menu} role="menu" aria-label="Sign in as">
           <p className={styles.menuTitle}>Sign in as</p>
-          {PEOPLE.map((each) => (
+          {people.map((each) => (
             <button
               key={each.sub}
               type="button"

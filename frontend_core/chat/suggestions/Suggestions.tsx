@@ -1,8 +1,8 @@
 /** What could be asked next, as chips below the answer. */
 
 import { useMemo } from "react";
+import { useRegistry } from "../registry";
 import type { Row } from "../session/rows";
-import { suggestionsFor } from "../../knowledge_copilot/suggestions";
 import styles from "./suggestions.module.css";
 
 interface SuggestionsProps {
@@ -11,7 +11,8 @@ interface SuggestionsProps {
 }
 
 export function Suggestions({ rows, onAsk }: SuggestionsProps) {
-  const prompts = useMemo(() => suggestionsFor(rows), [rows]);
+  const { suggestionsFor } = useRegistry();
+  const prompts = useMemo(() => suggestionsFor(rows), [suggestionsFor, rows]);
   if (prompts.length === 0) return null;
   return (
     <ul className={styles.suggestions} aria-label="Suggestions" data-testid="next-suggestions">

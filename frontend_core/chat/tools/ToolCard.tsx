@@ -1,20 +1,15 @@
 /**
- * The registry of cards: which body a tool's line gets, and how the run stands.
+ * One tool call in the conversation: its line, and below it the card that the product registered for the tool.
  *
- * A tool without an entry gets the line alone. A tool that asks a person has no entry either: it registers itself by
- * name (`useHumanInTheLoop`, `useRenderTool`), and CopilotKit prefers that to the one for all tools below.
+ * A tool without a card gets the line alone. A tool that asks a person is not in the registry: it registers itself by
+ * name (`useHumanInTheLoop`, `useRenderTool`), and CopilotKit prefers that to the renderer for all tools below.
  */
 
 import { useRenderTool } from "@copilotkit/react-core/v2/headless";
-import { createContext, useContext, type ComponentType } from "react";
+import { createContext, useContext } from "react";
+import { useRegistry } from "../registry";
 import type { Progress } from "../session/progress";
-import type { CardProps } from "./toolCard";
-import { CitationCards } from "../../knowledge_copilot/citations/CitationCards";
-import { Cockpit } from "../../knowledge_copilot/cockpit/Cockpit";
 import { describeTool, faultWords } from "./describeTool";
-import { FilterCard } from "../../knowledge_copilot/sources/FilterCard";
-import { IngestCard } from "../../knowledge_copilot/ingest/IngestCard";
-import { SourcesTable } from "../../knowledge_copilot/sources/SourcesTable";
 import { ToolStatus } from "./ToolStatus";
 import styles from "./tools.module.css";
 
@@ -24,15 +19,6 @@ export interface RunState {
 }
 
 export const RunStateContext = createContext<RunState>({ running: false, progress: new Map() });
-
-const CARDS: Readonly<Record<string, ComponentType<CardProps>>> = {
-  search_knowledge: CitationCards,
-  ingest_source: IngestCard,
-  cockpit_metrics: Cockpit,
-  get_stats: Cockpit,
-  list_sources: SourcesTable,
-  filter_sources: FilterCard,
-};
 
 interface ToolProps {
   readonly name: string;
@@ -45,13 +31,14 @@ export function useToolRenderer(): void {
   useRenderTool({ name: "*", render: (props: ToolProps) => <ToolCard {...props} /> }, []);
 }
 
-function ToolCard({ name, toolCallId, parameters, result }: ToolProps) {
+export function ToolCard({ name, toolCallId, parameters, result }: ToolProps) {
+  const { tools } = useRegistry();
   const { running, progress } = useContext(RunStateContext);
   const args = typeof parameters === "object" && parameters !== null ? { ...parameters } : {};
   const text = result === undefined ? undefined : typeof result === "string" ? result : JSON.stringify(result);
-  const words = describeTool({ name, args, result: text, running });
+  const { card: Body, wording } = Object.hasOwn(tools, name) ? (tools[name] ?? {}) : {};
+  const words = describeTool({ name, args, result: text, running }, wording);
   const told = progress.get(toolCallId);
-  const Body = Object.hasOwn(CARDS, name) ? CARDS[name] : undefined;
   return (
     <section className={styles.card} aria-label={words.title} data-testid="tool-card" data-tool={name} data-state={words.state}>
       <ToolStatus name={name} words={words} args={args} result={text} progress={told} quiet={Body !== undefined} />

@@ -1,60 +1,42 @@
 import { describe, expect, it } from "vitest";
-import { describeTool, faultWords, readable } from "./describeTool";
+import { describeTool, faultWords, readable, type ToolWording } from "./describeTool";
 
-const facts = { name: "search_knowledge", args: { query: "stop" }, result: undefined, running: true };
+const facts = { name: "find_books", args: { author: "Ann" }, result: undefined, running: true };
+const wording: ToolWording = {
+  doing: ({ author }) => `Looking for books of ${String(author)}`,
+  did: ({ author }) => `Looked for books of ${String(author)}`,
+  outcome: ({ books }) => `${String(books)} books`,
+};
 
 describe("describeTool", () => {
-  it("says what is being done", () => {
-    expect(describeTool(facts)).toEqual({ state: "running", title: "Searching the knowledge base for “stop”", outcome: "" });
+  it("says what is being done and what came of it, in the registered words", () => {
+    expect(describeTool(facts, wording)).toEqual({ state: "running", title: "Looking for books of Ann", outcome: "" });
+    expect(describeTool({ ...facts, result: '{"books":2}' }, wording)).toEqual({ state: "done", title: "Looked for books of Ann", outcome: "2 books" });
+    expect(describeTool({ ...facts, result: "two" }, wording).outcome, "there are no fields to read").toBe("");
   });
 
-  it("says what came of it", () => {
-    const passages = (count: number) => JSON.stringify({ query: "stop", passages: Array.from({ length: count }, () => ({ text: "x" })) });
-    expect(describeTool({ ...facts, result: passages(5) })).toEqual({
-      state: "done",
-      title: "Searched the knowledge base for “stop”",
-      outcome: "5 passages",
-    });
-    expect(describeTool({ ...facts, result: passages(1) }).outcome).toBe("1 passage");
-    expect(describeTool({ ...facts, result: passages(0) }).outcome).toBe("nothing found");
-    expect(describeTool({ name: "list_sources", args: {}, result: '{"total":21,"sources":[]}', running: false }).outcome).toBe("21 sources");
-    expect(describeTool({ name: "filter_sources", args: { text: "x" }, result: '{"shown":2,"total":9}', running: false })).toEqual({
-      state: "done",
-      title: "Filtered the table of sources for “x”",
-      outcome: "2 of 9",
-    });
-    expect(describeTool({ name: "select_sources", args: {}, result: '{"selected":[]}', running: false }).outcome).toBe("all sources");
+  it("describes a tool without a wording by its name", () => {
+    const call = { name: "send_weeklyReport", args: {}, result: "ok", running: false };
+    expect(describeTool(call)).toEqual({ state: "done", title: "Used send weekly report", outcome: "" });
+    expect(describeTool({ ...call, result: undefined, running: true }).title).toBe("Using send weekly report");
   });
 
   it("says that a call failed or was stopped", () => {
-    expect(describeTool({ ...facts, result: "The tool search_knowledge could not do this. It is away." }).state).toBe("failed");
-    expect(describeTool({ ...facts, result: "The arguments of search_knowledge are not valid, so nothing was run." }).state).toBe("failed");
+    expect(describeTool({ ...facts, result: "The tool find_books could not do this. It is away." }).state).toBe("failed");
+    expect(describeTool({ ...facts, result: "The arguments of find_books are not valid, so nothing was run." }).state).toBe("failed");
+    expect(describeTool({ ...facts, result: '{"error":"There is no shelf."}' }).state).toBe("failed");
     expect(describeTool({ ...facts, result: "This call was not completed: the user stopped it." }).state).toBe("stopped");
     expect(describeTool({ ...facts, running: false }).state).toBe("stopped");
   });
 
-  it("tells why, without the words that are for the model", () => {
-    expect(faultWords("The tool search_knowledge could not do this. It is away.")).toBe("It is away.");
-    expect(faultWords('{"error":"There is no table."}')).toBe("There is no table.");
-    expect(describeTool({ ...facts, name: "filter_sources", result: '{"error":"There is no table."}' }).state).toBe("failed");
-  });
-
   it("does not take a document that speaks of stops for a call that was stopped", () => {
     const result = JSON.stringify({ passages: [{ text: 'A tool call that was cut gets the result "cancelled by the user".' }] });
-    expect(describeTool({ ...facts, result })).toMatchObject({ state: "done", outcome: "1 passage" });
+    expect(describeTool({ ...facts, result }).state).toBe("done");
   });
 
-  it("speaks of a tool that it does not know by its name", () => {
-    expect(describeTool({ name: "send_weeklyReport", args: {}, result: "ok", running: false })).toEqual({
-      state: "done",
-      title: "Used send weekly report",
-      outcome: "",
-    });
-  });
-
-  it("shortens a long query and takes arguments as they come", () => {
-    expect(describeTool({ ...facts, args: { query: "x".repeat(500) } }).title.length).toBeLessThan(130);
-    expect(describeTool({ ...facts, args: { query: 7 } }).title).toBe("Searching the knowledge base");
+  it("tells why, without the words that are for the model", () => {
+    expect(faultWords("The tool find_books could not do this. It is away.")).toBe("It is away.");
+    expect(faultWords('{"error":"There is no shelf."}')).toBe("There is no shelf.");
   });
 });
 

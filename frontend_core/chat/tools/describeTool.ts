@@ -1,6 +1,7 @@
 /**
- * A tool call in words: what is being done, what came of it. Pure; knows the copilot's tools by name and every other
- * tool by nothing but its name.
+ * A tool call in words: what is being done, what came of it. Pure.
+ *
+ * It knows no tool. The product registers a wording for those that it knows; every other tool is described by its name.
  */
 
 import { readObject } from "./results";
@@ -23,55 +24,17 @@ export interface ToolWords {
   readonly outcome: string;
 }
 
-/** A title for each state; `failed` and `stopped` share the one of the attempt. */
-interface Wording {
+/** The words for the calls of one tool. The arguments and the result come as they are: check each field's type. */
+export interface ToolWording {
+  /** The title while the call runs, and after it failed or was stopped. */
   readonly doing: (args: ToolCallFacts["args"]) => string;
+  /** The title of a call that is done. */
   readonly did: (args: ToolCallFacts["args"]) => string;
+  /** What came of it, from the result's fields; "" for nothing to say. */
   readonly outcome?: (result: Readonly<Record<string, unknown>>) => string;
 }
 
-const WORDINGS: Readonly<Record<string, Wording>> = {
-  search_knowledge: {
-    doing: ({ query }) => `Searching the knowledge base${quoted(query)}`,
-    did: ({ query }) => `Searched the knowledge base${quoted(query)}`,
-    outcome: ({ passages }) => counted(passages, "passage", "nothing found"),
-  },
-  list_sources: {
-    doing: () => "Looking up the sources",
-    did: () => "Looked up the sources",
-    outcome: ({ total, sources }) => counted(typeof total === "number" ? total : sources, "source", "none"),
-  },
-  get_stats: {
-    doing: () => "Reading the statistics",
-    did: () => "Read the statistics",
-  },
-  cockpit_metrics: {
-    doing: () => "Reading the cockpit",
-    did: () => "Read the cockpit",
-  },
-  ingest_source: {
-    doing: ({ title }) => `Adding a source${named(title)}`,
-    did: ({ title }) => `Added a source${named(title)}`,
-    outcome: ({ status }) => (status === "running" ? "still being added" : ""),
-  },
-  select_sources: {
-    doing: () => "Changing the selection of sources",
-    did: () => "Changed the selection of sources",
-    outcome: ({ selected }) => counted(selected, "source", "all sources"),
-  },
-  filter_sources: {
-    doing: ({ text }) => `Filtering the table of sources${quoted(text)}`,
-    did: ({ text }) => (text === "" ? "Cleared the filter of the table of sources" : `Filtered the table of sources${quoted(text)}`),
-    outcome: ({ shown, total }) => (typeof shown === "number" && typeof total === "number" ? `${shown} of ${total}` : ""),
-  },
-  delete_source: {
-    doing: ({ name }) => `Deleting a source${named(name)}`,
-    did: ({ name }) => `Deleted a source${named(name)}`,
-  },
-};
-
-export function describeTool({ name, args, result, running }: ToolCallFacts): ToolWords {
-  const wording = WORDINGS[name] ?? generic(name);
+export function describeTool({ name, args, result, running }: ToolCallFacts, wording: ToolWording = wordingFromName(name)): ToolWords {
   if (result === undefined) {
     return running
       ? { state: "running", title: wording.doing(args), outcome: "" }
@@ -109,26 +72,7 @@ function isCancelled(result: string): boolean {
   return result.startsWith("This call was not completed");
 }
 
-function generic(name: string): Wording {
+function wordingFromName(name: string): ToolWording {
   const words = name.replaceAll(/[_-]+/g, " ").replaceAll(/([a-z])([A-Z])/g, "$1 $2").trim().toLowerCase();
   return { doing: () => `Using ${words}`, did: () => `Used ${words}` };
-}
-
-function quoted(value: unknown): string {
-  return typeof value === "string" && value !== "" ? ` for “${short(value)}”` : "";
-}
-
-function named(value: unknown): string {
-  return typeof value === "string" && value !== "" ? ` “${short(value)}”` : "";
-}
-
-function short(text: string): string {
-  return text.length > 80 ? `${text.slice(0, 79)}…` : text;
-}
-
-function counted(value: unknown, noun: string, none: string): string {
-  const count = Array.isArray(value) ? value.length : value;
-  if (typeof count !== "number") return "";
-  if (count === 0) return none;
-  return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 }

@@ -3,7 +3,7 @@
 import type { Progress } from "../session/progress";
 import type { ToolState } from "./describeTool";
 
-export interface CardProps {
+export interface ToolCardProps {
   readonly state: ToolState;
   /** As far as they have been streamed. */
   readonly args: Readonly<Record<string, unknown>>;

@@ -3,7 +3,7 @@
 import { useId, useRef, useState, type KeyboardEvent } from "react";
 import { Markdown } from "../../chat/messages/Markdown";
 import { ChevronIcon } from "../../chat/ui/icons";
-import type { CardProps } from "../../chat/tools/toolCard";
+import type { ToolCardProps } from "../../chat/tools/toolCard";
 import styles from "./citations.module.css";
 import { readCitations, sourcesOf, type Citation } from "./citations";
 import { excerptOf, markWords } from "./highlight";
@@ -11,7 +11,7 @@ import { Skeleton } from "../../chat/tools/Skeleton";
 
 const FIRST_SHOWN = 3;
 
-export function CitationCards({ state, args, result }: CardProps) {
+export function CitationCards({ state, args, result }: ToolCardProps) {
   const [source, setSource] = useState<string>();
   const [all, setAll] = useState(false);
   const data = readCitations(result);

@@ -2,12 +2,12 @@
 
 import { useId, useRef } from "react";
 import { useWidth } from "../../chat/ui/useWidth";
-import type { CardProps } from "../../chat/tools/toolCard";
+import type { ToolCardProps } from "../../chat/tools/toolCard";
 import styles from "./cockpit.module.css";
 import { dayLabel, inWords, readMetrics, topOf, type Day } from "./metrics";
 import { Skeleton } from "../../chat/tools/Skeleton";
 
-export function Cockpit({ state, result }: CardProps) {
+export function Cockpit({ state, result }: ToolCardProps) {
   const metrics = readMetrics(result);
   if (state === "running") return <Skeleton rows={2} label="Reading the numbers" />;
   if (metrics === undefined) return null;

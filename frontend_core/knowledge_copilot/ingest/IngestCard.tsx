@@ -1,14 +1,14 @@
 /** A source that is being added: its steps as they happen, then what it became. */
 
 import { CheckIcon, Spinner } from "../../chat/ui/icons";
-import type { CardProps } from "../../chat/tools/toolCard";
+import type { ToolCardProps } from "../../chat/tools/toolCard";
 import styles from "./ingest.module.css";
 import { plain } from "../citations/highlight";
 import { numberIn, readObject, textIn } from "../../chat/tools/results";
 
 const LONGEST_PREVIEW = 160;
 
-export function IngestCard({ state, args, result, progress }: CardProps) {
+export function IngestCard({ state, args, result, progress }: ToolCardProps) {
   const data = readObject(result);
   const what = whatIsAdded(args);
   return (
@@ -49,7 +49,7 @@ function Outcome({ name, passages, note }: { readonly name: string; readonly pas
   );
 }
 
-function whatIsAdded(args: CardProps["args"]): string {
+function whatIsAdded(args: ToolCardProps["args"]): string {
   if (typeof args.url === "string") return args.url;
   const text = typeof args.text === "string" ? plain(args.text) : "";
   return text.length > LONGEST_PREVIEW ? `${text.slice(0, LONGEST_PREVIEW)}…` : text;

@@ -2,11 +2,11 @@
 
 import { useSources } from "./SourcesProvider";
 import { Button } from "../../chat/ui/Button";
-import type { CardProps } from "../../chat/tools/toolCard";
+import type { ToolCardProps } from "../../chat/tools/toolCard";
 import { numberIn, readObject } from "../../chat/tools/results";
-import styles from "../../chat/tools/tools.module.css";
+import styles from "./filter.module.css";
 
-export function FilterCard({ state, result }: CardProps) {
+export function FilterCard({ state, result }: ToolCardProps) {
   const { tableId } = useSources();
   const data = readObject(result);
   if (state !== "done" || data === undefined || numberIn(data, "shown") === undefined) return null;

@@ -6,8 +6,9 @@
  */
 
 import { useAgentContext, useFrontendTool } from "@copilotkit/react-core/v2/headless";
-import { createContext, useContext, useMemo, useState, type ReactNode } from "react";
+import { createContext, useContext, useMemo, useState } from "react";
 import { z } from "zod";
+import type { ProductProviderProps } from "../../chat/registry";
 import { Store, useStore } from "../../chat/ui/store";
 import { filterSources, type Source } from "./sources";
 
@@ -37,14 +38,7 @@ const SourcesContext = createContext<SourcesValue>({
   select: undefined,
 });
 
-interface SourcesProviderProps {
-  readonly state: Readonly<Record<string, unknown>>;
-  readonly onState: (part: Readonly<Record<string, unknown>>) => void;
-  readonly busy: boolean;
-  readonly children: ReactNode;
-}
-
-export function SourcesProvider({ state, onState, busy, children }: SourcesProviderProps) {
+export function SourcesProvider({ state, setState, busy, children }: ProductProviderProps) {
   const [desk] = useState(() => new Store<Desk>(EMPTY_DESK));
   const chosen = state[SELECTED];
   const value = useMemo((): SourcesValue => {
@@ -55,10 +49,10 @@ export function SourcesProvider({ state, onState, busy, children }: SourcesProvi
       select: busy
         ? undefined
         : (next) => {
-            onState({ [SELECTED]: [...next].slice(0, MOST_SELECTED) });
+            setState({ [SELECTED]: [...next].slice(0, MOST_SELECTED) });
           },
     };
-  }, [desk, chosen, busy, onState]);
+  }, [desk, chosen, busy, setState]);
   return (
     <SourcesContext value={value}>
       <PageTools desk={desk} />

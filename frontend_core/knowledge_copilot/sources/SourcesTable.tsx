@@ -4,11 +4,11 @@ import { useEffect, useId, useMemo, useState } from "react";
 import { MOST_SELECTED, useSources } from "./SourcesProvider";
 import { filterSources, nextSorting, readSources, sortSources, type Column, type Sorting, type Source } from "./sources";
 import { SearchIcon } from "../../chat/ui/icons";
-import type { CardProps } from "../../chat/tools/toolCard";
+import type { ToolCardProps } from "../../chat/tools/toolCard";
 import { Skeleton } from "../../chat/tools/Skeleton";
 import styles from "./sources.module.css";
 
-export function SourcesTable({ state, result }: CardProps) {
+export function SourcesTable({ state, result }: ToolCardProps) {
   const list = useMemo(() => readSources(result), [result]);
   if (state === "running") return <Skeleton rows={4} label="Loading the sources" />;
   if (list === undefined) return null;

@@ -1,22 +1,30 @@
 "use client";
 
-/** The page from the top: who is here decides what is shown. */
+/** The page from the top: who is signed in decides what is shown. */
 
 import { useEffect, useState } from "react";
 import { browserFetch } from "./api";
 import { Auth } from "./auth/auth";
-import { PEOPLE } from "../knowledge_copilot/people";
 import { isAway } from "./errors/failure";
 import { wordsOf } from "./errors/words";
+import { RegistryProvider, type ChatRegistry } from "./registry";
 import { Splash } from "./shell/Splash";
 import { Button } from "./ui/Button";
 import { Panel } from "./ui/Panel";
 import { useStore } from "./ui/store";
 import { Workspace } from "./Workspace";
 
-export function App() {
+export function ChatApp({ registry }: { readonly registry: ChatRegistry }) {
+  return (
+    <RegistryProvider registry={registry}>
+      <SignedInPage people={registry.people} />
+    </RegistryProvider>
+  );
+}
+
+function SignedInPage({ people }: Pick<ChatRegistry, "people">) {
   const [auth] = useState(
-    () => new Auth({ fetch: browserFetch, session: () => sessionStorage, remembered: () => localStorage, now: () => Date.now() }),
+    () => new Auth({ fetch: browserFetch, people, session: () => sessionStorage, remembered: () => localStorage, now: () => Date.now() }),
   );
   const state = useStore(auth.state);
 
@@ -47,9 +55,9 @@ export function App() {
                 ? "Signing in as a demo person works in development, on this machine. Elsewhere your own app hands its token over."
                 : wordsOf(state.failure).text
           }
-          action={{ label: "Try again", onClick: () => void auth.signIn(state.person?.sub ?? "alice") }}
+          action={{ label: "Try again", onClick: () => void auth.signIn(state.person?.sub ?? people[0].sub) }}
         >
-          {!away && PEOPLE.filter(({ sub }) => sub !== state.person?.sub).map(({ sub, name }) => (
+          {!away && people.filter(({ sub }) => sub !== state.person?.sub).map(({ sub, name }) => (
             <Button key={sub} onClick={() => void auth.signIn(sub)}>
               Sign in as {name}
             </Button>
