@@ -122,7 +122,7 @@ class CallbackHandler(StreamMessagesHandler):
     def on_llm_end(self, response: LLMResult, *, run_id: uuid.UUID, **kwargs: Any) -> None:
         """A model run is over."""
         generation = response.generations[0][0] if response.generations and response.generations[0] else None
-        message = generation.message if isinstance(generation, ChatGeneration) else None
+        message = _own_copy(generation) if isinstance(generation, ChatGeneration) else None
         with self.lock:
             metadata = self._models.pop(run_id, {})
             if isinstance(message, AIMessage) and message.usage_metadata:
@@ -285,6 +285,18 @@ def _show(tags: Sequence[str], metadata: Mapping[str, Any], options: Mapping[str
         tools=tools if isinstance(tools, bool) else [tools] if isinstance(tools, str) else list(tools),
         predict=tuple(one if isinstance(one, Mapping) else vars(one) for one in predict),
     )
+
+
+def _own_copy(generation: ChatGeneration) -> BaseMessage:
+    """The answer as an object that no one else holds, so that ids can be set in it. A model may give one object at each call."""
+    message = generation.message
+    if type(message) is AIMessage:
+        calls = {
+            "tool_calls": [call.copy() for call in message.tool_calls],
+            "invalid_tool_calls": [call.copy() for call in message.invalid_tool_calls],
+        }
+        generation.message = message = message.model_copy(update=calls)
+    return message
 
 
 def _flag(metadata: Mapping[str, Any], name: str) -> Any:

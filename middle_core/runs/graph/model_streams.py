@@ -109,8 +109,11 @@ class ModelStreams:
         events = list(self._message_events(stream, content, message.additional_kwargs))
         if calls:
             events.extend(self._call_chunks(stream, calls))
-        if stream.calls and getattr(message, "chunk_position", None) == "last":
-            message.tool_call_chunks.extend(_spoilers(stream.calls))
+        last = getattr(message, "chunk_position", None) == "last"
+        if stream.calls and last:
+            _spoil(message.tool_call_chunks, stream.calls)
+        if calls and (last or any(part.get("id") for part in calls)):
+            message.init_tool_calls()  # a lone chunk is never joined, so its calls are read again here
         return events
 
     def shows_text(self, run_id: Hashable) -> bool:
@@ -127,14 +130,15 @@ class ModelStreams:
         broken = {one.call_id: one.text for one in stream.calls if not _is_object(one.text)}
         if broken:
             self._broken_calls[stream.message_id] = broken
-            self.drop_broken_calls(message)
+            if getattr(message, "tool_call_chunks", None) is None:  # a chunk is the caller's own, who may join it only later
+                self.drop_broken_calls(message)
         events: list[Event] = []
         if not stream.chunks:
             events = [*self._message_events(stream, message.content, message.additional_kwargs), *self._whole_calls(stream, message)]
         return [*events, *self._close(stream)]
 
     def drop_broken_calls(self, message: Any) -> None:
-        """Take from a message, in place, the calls whose streamed arguments were no JSON object; see `_spoilers`.
+        """Take from a message, in place, the calls whose streamed arguments were no JSON object; see `_spoil`.
 
         As invalid calls, with their arguments as streamed, they cannot run, and the model is told.
         """
@@ -313,18 +317,27 @@ def _is_object(arguments: str) -> bool:
         return False
 
 
-def _spoilers(calls: Iterable[_Call]) -> Iterator[dict[str, Any]]:
-    """Ends for arguments that are no JSON object, with which LangChain does not take them for one either.
+def _spoil(parts: list[dict[str, Any]], calls: Iterable[_Call]) -> None:
+    """Add an end to arguments that are no JSON object, so that LangChain does not take them for one either.
 
-    It completes what was cut off: `{"id": "X12` becomes a call with id X12, and the tool runs with it. A closing bracket too
-    many, inside or outside of a string, makes it an invalid call: for whoever joins the chunks, a node too.
+    LangChain completes what was cut off: `{"id": "X12` becomes a call with id X12, and the tool runs with it. One closing bracket
+    too many, inside or outside of a string, makes it an invalid call for everyone who joins the chunks, a team's node too.
+
+    Args:
+        parts: the call chunks of the last chunk.
+        calls: all calls of the model run.
     """
     for call in calls:
-        if not _is_object(call.text):
-            closing = "]" * (call.text.count("[") + 1)
-            ends = (before + closing for before in ("", '"', '\\"'))
-            end = next((one for one in ends if not _completes(call.text + one)), closing)
-            yield {"name": None, "args": end, "id": None, "index": call.index, "type": "tool_call_chunk"}
+        if _is_object(call.text):
+            continue
+        closing = "]" * (call.text.count("[") + 1)
+        ends = (before + closing for before in ("", '"', '\\"'))
+        end = next((one for one in ends if not _completes(call.text + one)), closing)
+        mine = next((part for part in reversed(parts) if part.get("index") == call.index), None)
+        if mine is None:
+            parts.append({"name": None, "args": end, "id": None, "index": call.index, "type": "tool_call_chunk"})
+        else:
+            mine["args"] = f"{mine.get('args') or ''}{end}"
 
 
 def _completes(arguments: str) -> bool:
