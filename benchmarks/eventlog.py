@@ -15,9 +15,10 @@ from tempfile import TemporaryDirectory
 import uuid_utils
 
 from middle_core.eventlog.follow import follow
+from middle_core.eventlog.port import EventLog
 from middle_core.eventlog.records import Ending, NewRun, RunStatus, Started
 from middle_core.events import ClientRunId, ClientThreadId, Owner, RunId
-from middle_core.stores.sqlite.log import SqliteEventLog
+from middle_core.stores.urls import open_store
 
 SECONDS = 2.0
 
@@ -30,7 +31,7 @@ class Times:
     followed: list[float] = field(default_factory=list)
 
 
-async def begin(log: SqliteEventLog, name: int) -> Started:
+async def begin(log: EventLog, name: int) -> Started:
     """A run on a thread of its own."""
     thread = await log.open_thread(Owner("bench"), ClientThreadId(str(name)), "agent")
     run_id = RunId(str(uuid_utils.uuid7()))
@@ -40,7 +41,7 @@ async def begin(log: SqliteEventLog, name: int) -> Started:
     return started
 
 
-async def write(log: SqliteEventLog, run: Started, rate: float, times: Times) -> None:
+async def write(log: EventLog, run: Started, rate: float, times: Times) -> None:
     """Append until the time is over."""
     began, count = time.perf_counter(), 0
     while (made := time.perf_counter()) - began < SECONDS:
@@ -52,7 +53,7 @@ async def write(log: SqliteEventLog, run: Started, rate: float, times: Times) ->
     await log.append(run.claim, [{"type": "RUN_FINISHED"}], ending=Ending(RunStatus.FINISHED))
 
 
-async def read(log: SqliteEventLog, run: Started, times: Times) -> None:
+async def read(log: EventLog, run: Started, times: Times) -> None:
     """Follow the run to its end."""
     async for batch in follow(log, run.run.run_id, after=1, heartbeat_s=10):
         now = time.perf_counter()
@@ -73,7 +74,8 @@ async def measure(runs: int, rate: float, busy: float) -> str:
     """One line of the table."""
     times = Times()
     with TemporaryDirectory() as home:
-        async with SqliteEventLog.open(f"sqlite:///{Path(home) / 'log.db'}") as log:
+        async with open_store(f"sqlite:///{Path(home) / 'log.db'}") as store:
+            log = store.log
             started = [await begin(log, name) for name in range(runs)]
             cpu, began = time.process_time(), time.perf_counter()
             async with asyncio.TaskGroup() as group:

@@ -34,9 +34,8 @@ from middle_core.runs.intake.turn import AgentRules
 from middle_core.runs.service import RunService
 from middle_core.runs.supervisor import Supervisor
 from middle_core.settings import NO_BACKEND, Settings, naming
-from middle_core.stores.sqlite.checkpoints import open_saver
-from middle_core.stores.sqlite.file import DatabaseRefused, database_path, schema_version
-from middle_core.stores.sqlite.log import SqliteEventLog
+from middle_core.stores import urls
+from middle_core.stores.store import DatabaseRefused
 from middle_core.transports import dev_token, diag, graph_page, health, threads
 from middle_core.transports.agui import door as copilotkit
 from middle_core.transports.chat import door as chat
@@ -66,11 +65,9 @@ class Parts:
 @asynccontextmanager
 async def open_parts(settings: Settings, specs: Mapping[str, Any]) -> AsyncIterator[Parts]:
     """Open everything below the doors, end what the process before this one left running, and close in order."""
-    url = settings.resolved_database_url
     async with (
         AsyncExitStack() as stack,
-        SqliteEventLog.open(url) as log,
-        open_saver(log) as saver,
+        urls.open_store(settings.resolved_database_url) as store,
         httpx.AsyncClient(timeout=httpx.Timeout(15.0, connect=5.0), follow_redirects=False, trust_env=False) as http,
     ):
         model = build_model(
@@ -83,21 +80,26 @@ async def open_parts(settings: Settings, specs: Mapping[str, Any]) -> AsyncItera
         stack.push_async_callback(close_model, model)
         with naming("MIDDLE_CORE_BACKEND_URL"):
             backend = BackendClient(settings.resolved_backend_url, http)
-        deps = AgentDeps(checkpointer=saver, model=model, backend=backend)
+        deps = AgentDeps(checkpointer=store.saver, model=model, backend=backend)
         agents = await registry.load(specs, deps)
         sources = {
             name: GraphSource(name, agent.graph, AgentRules(agent.client_writable, agent.server_tools, agent.legacy_interrupts))
             for name, agent in agents.items()
         }
-        engine = Engine(log, sources, max_event_bytes=settings.max_event_bytes, approval_ttl_s=settings.approval_ttl_s)
+        engine = Engine(
+            store.log, store.questions, sources, max_event_bytes=settings.max_event_bytes, approval_ttl_s=settings.approval_ttl_s
+        )
         replica = f"{socket.gethostname()}-{uuid_utils.uuid4().hex[:8]}"
-        async with Supervisor(log, engine, replica=replica, beat_s=settings.beat_s, lease_s=settings.lease_s) as supervisor:
+        async with Supervisor(
+            store.log, store.questions, engine, replica=replica, beat_s=settings.beat_s, lease_s=settings.lease_s
+        ) as supervisor:
             # One replica only on SQLite: whatever still runs in the log has lost its process.
-            for run in await log.running():
+            for run in await store.log.running():
                 logger.warning("ending a run that a restart interrupted", extra={"run_id": run.run_id})
                 await supervisor.shielded(engine.end_lost(run, replica=replica, lease_s=settings.lease_s))
             service = RunService(
-                log,
+                store.log,
+                store.questions,
                 supervisor,
                 sources,
                 heartbeat_s=settings.heartbeat_s,
@@ -129,15 +131,11 @@ def _say_started(settings: Settings, parts: Parts) -> None:
 
 
 async def migrate(settings: Settings) -> tuple[int, int]:
-    """Bring the log's schema and LangGraph's tables to this version, as a start does: the versions before and after.
+    """Bring the database to this version's schema, as a start does. Returns the versions before and after.
 
-    Raises one of `REFUSALS`, also where a server has the database open.
+    Raises one of `REFUSALS`.
     """
-    url = settings.resolved_database_url
-    path = database_path(url)
-    before = await asyncio.to_thread(schema_version, path)
-    async with SqliteEventLog.open(url) as log, open_saver(log):
-        return before, await asyncio.to_thread(schema_version, path)
+    return await urls.migrate(settings.resolved_database_url)
 
 
 async def _say_waiting(waiting: Waiting) -> None:

@@ -1,13 +1,13 @@
-"""Follow a run: what the log has after a cursor, then what comes, until the terminal record.
+"""Read a run: what its log has (`replay`), or what it has after a cursor and then what comes, until the terminal record (`follow`).
 
-One loop for replay, live tail and reconnect. It pulls: a slow reader holds one batch, and nothing piles
+`follow` is the one loop for the live tail and for every reconnect. It pulls: a slow reader holds one batch, and nothing piles
 up for it anywhere. Knows no transport.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Final
 
 from middle_core.errors import NotFound
@@ -16,6 +16,15 @@ from middle_core.events import Record, RunId
 
 BATCH: Final = 256
 """Records yielded at once, at most."""
+
+
+async def replay(log: EventLog, run_id: RunId) -> AsyncIterator[Record]:
+    """What the run's log has now, from the beginning. Ends there, whether or not more is to come."""
+    after = 0
+    while records := await log.read(run_id, after=after, limit=BATCH):
+        for record in records:
+            yield record
+        after = records[-1].seq
 
 
 async def follow(log: EventLog, run_id: RunId, *, after: int, heartbeat_s: float) -> AsyncGenerator[list[Record], None]:

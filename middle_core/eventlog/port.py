@@ -106,19 +106,12 @@ class EventLog(Protocol):
 
     async def tool_calls(self, thread_id: ThreadId) -> list[ToolCall]: ...
 
-    # questions -------------------------------------------------------------------------------------
-    @property
-    def interrupts(self) -> InterruptLog:
-        """What people were asked, and what came of it."""
-
     # life ------------------------------------------------------------------------------------------
     def wake(self) -> None:
         """Wake every waiter of `changed`, with nothing to read: so that followers see that the process drains."""
 
     async def ping(self) -> None:
         """Raise `StoreUnavailable` unless the database answers, and takes writes (looked at now and then): for `/readyz`."""
-
-    async def close(self) -> None: ...
 
 
 class InterruptLog(Protocol):

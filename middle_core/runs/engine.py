@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -20,9 +20,10 @@ from middle_core.agui.fold import fold
 from middle_core.agui.gate import Cancelled, End, Failed, Finished, Gate
 from middle_core.auth.principal import CALLER, Principal
 from middle_core.errors import MiddleCoreError, RunLost, Superseded
-from middle_core.eventlog.port import EventLog
+from middle_core.eventlog.follow import replay
+from middle_core.eventlog.port import EventLog, InterruptLog
 from middle_core.eventlog.records import Claim, Ending, Run, RunStatus, ToolCallStatus
-from middle_core.events import Custom, Event, EventType, RunId, custom
+from middle_core.events import Custom, Event, EventType, custom
 from middle_core.node_api.approvals import APPROVALS
 from middle_core.node_api.tool_ledger import LEDGER, LedgerLine
 from middle_core.runs.appender import Appender
@@ -37,7 +38,6 @@ from middle_core.stores.sqlite.checkpoints import CLAIM
 
 logger = logging.getLogger(__name__)
 
-READ_LIMIT: Final = 1000
 _SNAPSHOT: Final = EventType.MESSAGES_SNAPSHOT.value
 
 
@@ -125,8 +125,17 @@ class Engine:
     sources: agent name to the source of its events. approval_ttl_s: how long a card may wait for its answer.
     """
 
-    def __init__(self, log: EventLog, sources: Mapping[str, GraphSource], *, max_event_bytes: int, approval_ttl_s: float) -> None:
+    def __init__(
+        self,
+        log: EventLog,
+        questions: InterruptLog,
+        sources: Mapping[str, GraphSource],
+        *,
+        max_event_bytes: int,
+        approval_ttl_s: float,
+    ) -> None:
         self._log = log
+        self._questions = questions
         self._sources = sources
         self._max_event_bytes = max_event_bytes
         self._approval_ttl_s = approval_ttl_s
@@ -139,7 +148,7 @@ class Engine:
         CLAIM.set(job.claim)
         CALLER.set(job.principal)
         LEDGER.set(LogLedger(self._log, job.claim))
-        APPROVALS.set(LogApprovals(self._log.interrupts, job.claim))
+        APPROVALS.set(LogApprovals(self._questions, job.claim))
         gate = self._gate(job.run)
         answering = self._answering(job.claim, cards=offers_cards(job.asked.body), form=self._form(job))
         appender = Appender(self._log, job.claim, last_seq=job.run.last_seq)
@@ -159,8 +168,8 @@ class Engine:
         claim = await self._log.claim(run.run_id, replica=replica, lease_s=lease_s)
         CLAIM.set(claim)
         gate = self._gate(run)
-        async for event in self._events(run.run_id):
-            gate.feed(event)
+        async for record in replay(self._log, run.run_id):
+            gate.feed(record.event)
         error = RunLost()
         end = Failed(code=error.code, message=error.detail, correlation_id=_correlation_id())
         events = await self._last_events(run, self._answering(claim, cards=False), gate, Ended(end))
@@ -174,16 +183,16 @@ class Engine:
         if source is None:
             return False
         view = await source.view(run.thread_id)
-        rows = await self._log.interrupts.of_thread(run.thread_id)
+        rows = await self._questions.of_thread(run.thread_id)
         open_ids = {str(one["id"]) for one in view.interrupts}
         if not to_go_on(rows, open_ids) and not any(one.pending and one.interrupt_id in open_ids for one in rows):
             return False
         known = {message["id"] for message in view.messages}
-        partials = fold([event async for event in self._events(run.run_id)])
+        partials = fold([record.event async for record in replay(self._log, run.run_id)])
         return all(one.message_id in known or (one.said is None and not one.text) for one in partials)
 
     def _answering(self, claim: Claim, *, cards: bool, form: QuestionForm = QuestionForm.OUTCOME) -> Answering:
-        return Answering(self._log.interrupts, claim, cards=cards, ttl_s=self._approval_ttl_s, form=form)
+        return Answering(self._questions, claim, cards=cards, ttl_s=self._approval_ttl_s, form=form)
 
     def _form(self, job: Job) -> QuestionForm:
         source = self._sources.get(job.run.agent)
@@ -302,20 +311,13 @@ class Engine:
             return ()
         try:
             told = await answering.close_all()
-            partials = fold([event async for event in self._events(run.run_id)])
+            partials = fold([record.event async for record in replay(self._log, run.run_id)])
             return told + await source.settle(run.thread_id, partials, note=note, outcomes=await answering.outcomes())
         except Superseded:
             raise
         except Exception as error:
             logger.exception("settling failed; the log keeps the text", extra={"run_id": run.run_id}, exc_info=error)
             return ()
-
-    async def _events(self, run_id: RunId) -> AsyncIterator[Event]:
-        after = 0
-        while records := await self._log.read(run_id, after=after, limit=READ_LIMIT):
-            for record in records:
-                yield record.event
-            after = records[-1].seq
 
 
 def ending_of(end: End) -> Ending:

@@ -7,7 +7,7 @@ wire format: it hands out records of the log, and for `connect` the few syntheti
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Final
@@ -21,9 +21,9 @@ from middle_core.auth import access
 from middle_core.auth.principal import Principal
 from middle_core.errors import Draining, InterruptUnknown, InvalidRequest, NotFound, ThreadBusy
 from middle_core.eventlog.cursor import check_cursor, parse_cursor
-from middle_core.eventlog.follow import follow
+from middle_core.eventlog.follow import follow, replay
 from middle_core.eventlog.interrupts import CLAIMABLE, Interrupt, InterruptKind
-from middle_core.eventlog.port import EventLog
+from middle_core.eventlog.port import EventLog, InterruptLog
 from middle_core.eventlog.records import Existing, NewRun, NewThread, Run, RunStatus, Started, Thread
 from middle_core.events import ClientThreadId, Custom, Event, EventType, Record, RunId, ThreadId
 from middle_core.runs.engine import Job, StopCause
@@ -65,6 +65,7 @@ class RunService:
     def __init__(
         self,
         log: EventLog,
+        questions: InterruptLog,
         supervisor: Supervisor,
         sources: Mapping[str, GraphSource],
         *,
@@ -73,12 +74,13 @@ class RunService:
         disconnect_grace_s: float,
     ) -> None:
         self._log = log
+        self._questions = questions
         self._supervisor = supervisor
         self._sources = sources
         self._heartbeat_s = heartbeat_s
         self._stop_wait_s = stop_wait_s
         self._disconnect_grace_s = disconnect_grace_s
-        self._continuations = Continuations(log, leaving=lambda: supervisor.draining)
+        self._continuations = Continuations(log, questions, leaving=lambda: supervisor.draining)
 
     @property
     def agents(self) -> Collection[str]:
@@ -182,7 +184,7 @@ class RunService:
     async def _meant(self, thread_id: ThreadId, asked: StartRequest) -> list[Interrupt]:
         """The thread's questions that the request answers."""
         ids = set(answered_ids(asked.body))
-        return [row for row in await self._log.interrupts.of_thread(thread_id) if row.interrupt_id in ids]
+        return [row for row in await self._questions.of_thread(thread_id) if row.interrupt_id in ids]
 
     async def _until_over(self, run: Run, deadline: float) -> None:
         """Wait for a run that is being stopped. Raises ThreadBusy at the deadline (the loop's time)."""
@@ -211,7 +213,7 @@ class RunService:
     async def asked(self, principal: Principal, thread_id: ClientThreadId, interrupt_ids: Collection[str]) -> str:
         """The agent of the thread that asked these. Raises NotFound (the thread), InterruptUnknown."""
         thread = access.may_see(principal, await self._log.get_thread(principal.owner, thread_id))
-        known = {row.interrupt_id for row in await self._log.interrupts.of_thread(thread.thread_id)}
+        known = {row.interrupt_id for row in await self._questions.of_thread(thread.thread_id)}
         if not known.issuperset(interrupt_ids):
             raise InterruptUnknown
         return thread.agent
@@ -264,7 +266,7 @@ class RunService:
             # Before the thread itself: of a run that comes in between, a page must not think that it has seen it.
             last = await self._log.last_run(thread.thread_id)
             view = await source.view(thread.thread_id)
-            rows = await self._log.interrupts.of_thread(thread.thread_id)
+            rows = await self._questions.of_thread(thread.thread_id)
             open_ids = {str(one["id"]) for one in view.interrupts}
             if not to_go_on(rows, open_ids):
                 run_id = last.client_run_id if last is not None else f"connect-{thread_id}"
@@ -288,13 +290,13 @@ class RunService:
         taken = await self._turn_messages(run)
         made = {message["id"] for message in taken}
         view = await source.view(thread.thread_id)
-        events = [record.event async for record in self._records(run.run_id)]
+        events = [record.event async for record in replay(self._log, run.run_id)]
         made.update(partial.message_id for partial in fold(events))
         made.update(event["messageId"] for event in events if event["type"] == EventType.TOOL_CALL_RESULT)
         # What stands behind the words it took in was made by this run, also where the log does not show it yet.
         end = next((at for at, message in enumerate(view.messages) if taken and message["id"] == taken[0]["id"]), None)
         messages = [message for message in view.messages[:end] if message["id"] not in made] + list(taken)
-        rows = [row for row in await self._log.interrupts.of_thread(thread.thread_id) if row.run_id != run.run_id]
+        rows = [row for row in await self._questions.of_thread(thread.thread_id) if row.run_id != run.run_id]
         messages = with_cards(messages, rows, cards=cards)
         before = snapshot(thread.client_thread_id, run.client_run_id, messages, state=await source.state(thread.thread_id))
         # The opening record is RUN_STARTED, which the synthetic one stands for.
@@ -315,13 +317,6 @@ class RunService:
             if not await self._log.changed(run.run_id, after=seen, within_s=1.0) and await self._log.get_run(run.run_id) is None:
                 raise NotFound  # deleted meanwhile, with its thread
 
-    async def _records(self, run_id: RunId) -> AsyncIterator[Record]:
-        after = 0
-        while records := await self._log.read(run_id, after=after, limit=PAGE):
-            for record in records:
-                yield record
-            after = records[-1].seq
-
     # stopping --------------------------------------------------------------------------------------
     async def stop(self, principal: Principal, thread_id: ClientThreadId, run_id: str | None) -> bool:
         """Stop the thread's active run (or the named one, by either id), or withdraw what is asked in it. False if there is neither."""
@@ -340,7 +335,7 @@ class RunService:
 
     async def _withdraw(self, principal: Principal, thread: Thread) -> bool:
         """Take back the questions that the idle thread stands at. False if it stands at none."""
-        rows = await self._log.interrupts.of_thread(thread.thread_id)
+        rows = await self._questions.of_thread(thread.thread_id)
         source = self._sources.get(thread.agent)
         if source is None or not any(row.pending or row.status in CLAIMABLE for row in rows):
             return False

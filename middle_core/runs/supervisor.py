@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Self, TypeVar
 
 from middle_core.auth.principal import Principal
-from middle_core.eventlog.port import EventLog
+from middle_core.eventlog.port import EventLog, InterruptLog
 from middle_core.events import RunId
 from middle_core.runs.containment import containing_task_factory
 from middle_core.runs.engine import Engine, Job, StopCause
@@ -46,8 +46,9 @@ class Handle:
 class Supervisor:
     """See the module. Use as an async context manager: leaving it ends every task it owns."""
 
-    def __init__(self, log: EventLog, engine: Engine, *, replica: str, beat_s: float, lease_s: float) -> None:
+    def __init__(self, log: EventLog, questions: InterruptLog, engine: Engine, *, replica: str, beat_s: float, lease_s: float) -> None:
         self._log = log
+        self._questions = questions
         self._engine = engine
         self.replica = replica
         self._beat_s = beat_s
@@ -204,7 +205,7 @@ class Supervisor:
 
     async def _beat(self) -> None:
         await self._end_strays()
-        await self._log.interrupts.expire()
+        await self._questions.expire()
         claims = [handle.job.claim for handle in self._handles.values()]
         if not claims:
             return

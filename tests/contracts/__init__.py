@@ -2,4 +2,4 @@
 
 import pytest
 
-pytest.register_assert_rewrite("tests.contracts.eventlog_contract", "tests.contracts.eventlog_laws")
+pytest.register_assert_rewrite("tests.contracts.eventlog_contract", "tests.contracts.eventlog_laws", "tests.contracts.interrupts_contract")

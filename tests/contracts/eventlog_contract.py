@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from middle_core.eventlog.lifecycle import IllegalMove
 from middle_core.eventlog.port import EventLog
 from middle_core.eventlog.records import Claim, Ending, Existing, NewRun, RunStatus, Started, Thread, ToolCallStatus
 from middle_core.events import ClientRunId, ClientThreadId, Event, Owner, Record, RunId, ThreadId
+from tests.contracts.store_contract import StoreContract
 
 ALICE, BOB = Owner('["iss","alice"]'), Owner('["iss","bob"]')
 STARTED: Event = {"type": "RUN_STARTED", "threadId": "t", "runId": "r"}
@@ -80,17 +81,8 @@ def of_kind(outcomes: Sequence[Any], kind: type) -> list[Any]:
     return [outcome for outcome in outcomes if isinstance(outcome, kind)]
 
 
-class EventLogContract:
-    """Subclass it as `Test...` and say how to open the adapter."""
-
-    def open(self, home: Path) -> AbstractAsyncContextManager[EventLog]:
-        """The adapter on the database in `home`, which is made if absent."""
-        raise NotImplementedError
-
-    @pytest.fixture
-    async def log(self, tmp_path: Path) -> AsyncIterator[EventLog]:
-        async with self.open(tmp_path) as log:
-            yield log
+class EventLogContract(StoreContract):
+    """See `StoreContract`."""
 
     @pytest.fixture
     async def thread(self, log: EventLog) -> Thread:
@@ -461,9 +453,10 @@ class EventLogContract:
         assert await log.changed(started.run.run_id, after=0, within_s=30)
 
     async def test_a_claim_alone_is_nothing_to_read(self, tmp_path: Path) -> None:
-        async with self.open(tmp_path) as log:
-            started = await start(log)
-        async with self.open(tmp_path) as log:
+        async with self.open(tmp_path) as store:
+            started = await start(store.log)
+        async with self.open(tmp_path) as store:
+            log = store.log
             claim = await log.claim(started.run.run_id, replica="replica-2", lease_s=15)
             assert not await log.changed(claim.run_id, after=1, within_s=0.01)
             await log.append(claim, [text("a")])
@@ -595,12 +588,14 @@ class EventLogContract:
 
     # life ------------------------------------------------------------------------------------------
     async def test_everything_is_there_after_reopening(self, tmp_path: Path) -> None:
-        async with self.open(tmp_path) as log:
+        async with self.open(tmp_path) as store:
+            log = store.log
             started = await start(log)
             await log.append(started.claim, [text("a")])
             await log.tool_begin(started.claim, "call", "search")
             before = await everything(log, started.run.run_id)
-        async with self.open(tmp_path) as log:
+        async with self.open(tmp_path) as store:
+            log = store.log
             assert await everything(log, started.run.run_id) == before
             [run] = await log.running()
             assert run.last_seq == 2
@@ -623,26 +618,27 @@ class EventLogContract:
         assert len(deltas) == len(set(deltas))
 
     async def test_it_answers_until_it_is_closed(self, tmp_path: Path) -> None:
-        async with self.open(tmp_path) as log:
+        async with self.open(tmp_path) as store:
+            log = store.log
             await log.ping()
             started = await start(log)
-        await log.close()
         with pytest.raises(StoreUnavailable):
             await log.ping()
         with pytest.raises(StoreUnavailable):
             await log.append(started.claim, [text("late")])
 
     async def test_closing_finishes_what_was_submitted_and_wakes_who_waits(self, tmp_path: Path) -> None:
-        async with self.open(tmp_path) as log:
+        async with AsyncExitStack() as opened:
+            log = (await opened.enter_async_context(self.open(tmp_path))).log
             started = await start(log)
             async with asyncio.timeout(10), asyncio.TaskGroup() as group:
                 waiting = group.create_task(log.changed(started.run.run_id, after=100, within_s=60))
                 appends = [group.create_task(log.append(started.claim, [text(str(n))])) for n in range(10)]
-                group.create_task(log.close())
+                group.create_task(opened.aclose())
             assert [task.result()[0].seq for task in appends] == list(range(2, 12))
             assert waiting.done()
-        async with self.open(tmp_path) as log:
-            assert len(await everything(log, started.run.run_id)) == 11
+        async with self.open(tmp_path) as store:
+            assert len(await everything(store.log, started.run.run_id)) == 11
 
 
 async def _until_records(stream: AsyncIterator[list[Record]]) -> AsyncIterator[list[Record]]:

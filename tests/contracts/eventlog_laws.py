@@ -20,7 +20,9 @@ from middle_core.eventlog.lifecycle import RUN_MOVES
 from middle_core.eventlog.port import EventLog
 from middle_core.eventlog.records import Claim, Ending, RunStatus, Started, Thread
 from middle_core.events import ClientThreadId, Record, RunId
+from middle_core.stores.store import Store
 from tests.contracts.eventlog_contract import ALICE, FINAL, FINISHED, STARTED, end, everything, new_run, start, text
+from tests.contracts.store_contract import StoreContract
 
 QUICK = settings(
     max_examples=25,
@@ -66,18 +68,15 @@ STEPS = st.lists(
 )
 
 
-class EventLogLaws:
-    """Subclass it as `Test...` and say how to open the adapter."""
-
-    def open(self, home: Path) -> AbstractAsyncContextManager[EventLog]:
-        """The adapter on the database in `home`, which is made if absent."""
-        raise NotImplementedError
+class EventLogLaws(StoreContract):
+    """See `StoreContract`."""
 
     @QUICK
     @given(steps=STEPS)
     async def test_any_interleaving_of_append_drop_and_reattach_yields_exactly_the_log(self, steps: list[tuple[str, int]]) -> None:
         with TemporaryDirectory() as home:
-            async with self.open(Path(home)) as log:
+            async with self.open(Path(home)) as store:
+                log = store.log
                 started = await start(log)
                 claim = started.claim
                 followers = [Follower(log, started.run.run_id) for _ in range(3)]
@@ -108,7 +107,8 @@ class EventLogLaws:
         self, sizes: list[int], drops: list[list[int]]
     ) -> None:
         with TemporaryDirectory() as home:
-            async with self.open(Path(home)) as log:
+            async with self.open(Path(home)) as store:
+                log = store.log
                 started = await start(log)
 
                 async def write() -> None:
@@ -138,7 +138,7 @@ class EventLogLaws:
         laws = self
 
         class Machine(LifecycleMachine):
-            def open(self, home: Path) -> AbstractAsyncContextManager[EventLog]:
+            def open(self, home: Path) -> AbstractAsyncContextManager[Store]:
                 return laws.open(home)
 
         # hypothesis has no types for running a machine by hand.
@@ -163,8 +163,8 @@ class LifecycleMachine(RuleBasedStateMachine):
 
     claims: Bundle[Claim] = Bundle("claims")
 
-    def open(self, home: Path) -> AbstractAsyncContextManager[EventLog]:
-        """See `EventLogLaws.open`."""
+    def open(self, home: Path) -> AbstractAsyncContextManager[Store]:
+        """See `StoreContract.open`."""
         raise NotImplementedError
 
     @initialize()
@@ -172,7 +172,7 @@ class LifecycleMachine(RuleBasedStateMachine):
         self.runner = asyncio.Runner()
         self.stack = AsyncExitStack()
         self.home = TemporaryDirectory()
-        self.log: EventLog = self.runner.run(self.stack.enter_async_context(self.open(Path(self.home.name))))
+        self.log: EventLog = self.runner.run(self.stack.enter_async_context(self.open(Path(self.home.name)))).log
         self.threads: list[Thread] = [self.runner.run(self.log.open_thread(ALICE, ClientThreadId(f"t{n}"), "agent")) for n in range(2)]
         self.runs: dict[RunId, Modelled] = {}
 

@@ -17,7 +17,7 @@ def shown(page: str) -> str:
     """The page's Python block that defines `build`."""
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)
     [block] = [block for block in blocks if "def build(" in block]
-    return block
+    return str(block)
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/agents.md"])

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 from typing import Final
 
-from middle_core.eventlog.port import EventLog
+from middle_core.eventlog.port import EventLog, InterruptLog
 from middle_core.eventlog.records import Run
 from middle_core.events import RunId, ThreadId
 
@@ -19,8 +19,9 @@ LOOK_S: Final = 0.5
 class Continuations:
     """Of one replica. Belongs to one event loop. leaving: whether who waits should look around now, because the process ends."""
 
-    def __init__(self, log: EventLog, *, leaving: Callable[[], bool]) -> None:
+    def __init__(self, log: EventLog, questions: InterruptLog, *, leaving: Callable[[], bool]) -> None:
         self._log = log
+        self._questions = questions
         self._leaving = leaving
         self._waiting: dict[ThreadId, set[asyncio.Event]] = {}
 
@@ -35,7 +36,7 @@ class Continuations:
         A run that could not answer (an unknown id) leaves all as it is, and is not meant. A message takes back what is asked without
         answering it: then it is the first later run that the rows know of, or the newest. Run ids are in the order of time.
         """
-        rows = await self._log.interrupts.of_thread(run.thread_id)
+        rows = await self._questions.of_thread(run.thread_id)
         later = [row.answer_run_id for row in rows if row.answer_run_id is not None and row.answer_run_id > run.run_id]
         if later:
             return min(later)

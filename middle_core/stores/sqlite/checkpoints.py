@@ -36,9 +36,8 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from middle_core.errors import Unclaimed
-from middle_core.eventlog.port import EventLog
 from middle_core.eventlog.records import Claim
-from middle_core.stores.sqlite.log import SqliteEventLog
+from middle_core.stores.sqlite.database import SqliteDatabase
 
 CLAIM: ContextVar[Claim | None] = ContextVar("middle_core_claim", default=None)
 """The claim under which the current task may write checkpoints; set by the engine in the run's own task.
@@ -75,16 +74,14 @@ _PRUNE: Final = (
 
 
 @asynccontextmanager
-async def open_saver(log: EventLog) -> AsyncIterator[BaseCheckpointSaver[str]]:
-    """The saver that writes through this log; makes LangGraph's tables if absent. Close it before the log.
+async def open_saver(database: SqliteDatabase) -> AsyncIterator[BaseCheckpointSaver[str]]:
+    """The saver that writes through the database's writer; makes LangGraph's tables if absent. Close it before the database.
 
     Its writes raise `Superseded` if the claim does not hold any more, and `Unclaimed` outside of a run or
     for another thread than the claim's.
     """
-    if not isinstance(log, SqliteEventLog):
-        raise TypeError(f"There is no checkpoint saver for {type(log).__name__}.")
-    async with aiosqlite.connect(log.path, timeout=10, isolation_level=None) as connection:
-        saver = FencedSqliteSaver(connection, log)
+    async with aiosqlite.connect(database.path, timeout=10, isolation_level=None) as connection:
+        saver = FencedSqliteSaver(connection, database)
         await saver.setup()
         # From here on it only reads: a write method that a newer LangGraph adds fails instead of passing the fence.
         await connection.execute("PRAGMA query_only = ON")
@@ -94,9 +91,9 @@ async def open_saver(log: EventLog) -> AsyncIterator[BaseCheckpointSaver[str]]:
 class FencedSqliteSaver(AsyncSqliteSaver):
     """LangGraph's SQLite saver (langgraph-checkpoint-sqlite 3.1) with its three writes replaced, and its listing paged."""
 
-    def __init__(self, connection: aiosqlite.Connection, log: SqliteEventLog) -> None:
+    def __init__(self, connection: aiosqlite.Connection, database: SqliteDatabase) -> None:
         super().__init__(connection)
-        self._log = log
+        self._database = database
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """One checkpoint, by LangGraph's synchronous saver in a reader's thread: one change of thread instead of one for each row."""
@@ -106,7 +103,7 @@ class FencedSqliteSaver(AsyncSqliteSaver):
             saver.is_setup = True  # the tables are there, and this connection could not make them
             return saver.get_tuple(config)
 
-        return await self._log.query(read)
+        return await self._database.read(read)
 
     async def alist(
         self,
@@ -169,7 +166,7 @@ class FencedSqliteSaver(AsyncSqliteSaver):
             for statement in _DELETE:
                 db.execute(statement, (str(thread_id),))
 
-        await self._log.transact(_claim(str(thread_id)), work)
+        await self._database.transact(_claim(str(thread_id)), work)
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Drop what no run needs any more, as the run that holds the thread. Raises ValueError for another strategy than `keep_latest`."""
@@ -182,13 +179,13 @@ class FencedSqliteSaver(AsyncSqliteSaver):
                 for statement in _PRUNE:
                     db.execute(statement, (thread_id,))
 
-            await self._log.transact(_claim(thread_id), work, to_disk=False)
+            await self._database.transact(_claim(thread_id), work, to_disk=False)
 
     async def _write(self, thread_id: str, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
         def work(db: sqlite3.Connection) -> None:
             db.executemany(statement, rows)
 
-        await self._log.transact(_claim(thread_id), work, to_disk=False)
+        await self._database.transact(_claim(thread_id), work, to_disk=False)
 
 
 def _claim(thread_id: str) -> Claim:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from middle_core.stores.statements import Migration, load_migrations
+from middle_core.stores.store import DatabaseRefused
 
 _SCHEME: Final = "sqlite:///"
 _BUSY_MS: Final = 10_000
@@ -22,10 +23,6 @@ _BUSY_MS: Final = 10_000
 _WAL_BYTES: Final = 64 * 1024 * 1024
 """The size to which a grown write-ahead log is cut back."""
 _READERS: Final = 2
-
-
-class DatabaseRefused(Exception):
-    """The database cannot be opened as it is; the text says what to do."""
 
 
 def database_path(url: str) -> Path:

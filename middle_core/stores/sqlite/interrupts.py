@@ -1,13 +1,13 @@
 """`InterruptLog` on SQLite: rows and audit in one transaction with the claim that they are written under.
 
-Part of `stores.sqlite.log`, which gives it the two ways into the database. Knows nothing of runs but their claims.
+Knows nothing of runs but their claims.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import orjson
 
@@ -26,38 +26,20 @@ from middle_core.eventlog.interrupts import (
 from middle_core.eventlog.lifecycle import check_interrupt_move
 from middle_core.eventlog.records import Claim
 from middle_core.events import ThreadId
-from middle_core.stores.sqlite.threads import T, Work
-
-Run = Callable[[sqlite3.Connection, str, Mapping[str, Any]], list[sqlite3.Row]]
-"""Runs a statement by its name and reads it out."""
-
-
-class Transact(Protocol):
-    """`SqliteEventLog.transact`."""
-
-    def __call__(self, claim: Claim, work: Work[T]) -> Awaitable[T]: ...
-
-
-class Submit(Protocol):
-    """A write or a read without a claim."""
-
-    def __call__(self, work: Work[T]) -> Awaitable[T]: ...
+from middle_core.stores.sqlite.database import SqliteDatabase
 
 
 class SqliteInterrupts:
-    """See `InterruptLog`. transact: fenced writes. write, read: without a claim. run: see `Run`."""
+    """See `InterruptLog`."""
 
-    def __init__(self, *, transact: Transact, write: Submit, read: Submit, run: Run) -> None:
-        self._transact = transact
-        self._write = write
-        self._read = read
-        self._run = run
+    def __init__(self, database: SqliteDatabase) -> None:
+        self._database = database
 
     async def open(self, claim: Claim, new: Sequence[NewInterrupt]) -> list[Interrupt]:
         def work(db: sqlite3.Connection) -> list[Interrupt]:
             return [self._open(db, claim, one) for one in new]
 
-        return await self._transact(claim, work)
+        return await self._database.transact(claim, work)
 
     def _open(self, db: sqlite3.Connection, claim: Claim, new: NewInterrupt) -> Interrupt:
         known = self._get(db, claim.thread_id, new.interrupt_id)
@@ -80,36 +62,36 @@ class SqliteInterrupts:
             "root_id": new.root_id,
             "ttl_ms": None if new.ttl_s is None else round(new.ttl_s * 1000),
         }
-        self._run(db, "insert_interrupt", params)
+        self._database.run(db, "insert_interrupt", params)
         return self._there(db, claim.thread_id, new.interrupt_id)
 
     async def of_thread(self, thread_id: ThreadId) -> list[Interrupt]:
-        return [_interrupt(row) for row in await self._read(lambda db: self._run(db, "interrupts", {"thread_id": thread_id}))]
+        return [_interrupt(row) for row in await self._database.rows("interrupts", {"thread_id": thread_id})]
 
     async def answer(self, claim: Claim, answer: Answer) -> Answered:
         def work(db: sqlite3.Connection) -> Answered:
             ids = {"thread_id": claim.thread_id, "interrupt_id": answer.interrupt_id, "run_id": claim.run_id, "by": answer.by}
             known = self._there(db, claim.thread_id, answer.interrupt_id)
             if known.pending and known.late:
-                self._run(db, "move_interrupt", {**ids, "status": InterruptStatus.EXPIRED, "outcome": None})
+                self._database.run(db, "move_interrupt", {**ids, "status": InterruptStatus.EXPIRED, "outcome": None})
                 verdict = Verdict.EXPIRED
             elif known.pending:
                 check_interrupt_move(known.status, answer.decision)
                 outcome = None if answer.outcome is None else _text(answer.outcome)
                 change = {"status": answer.decision, "answer": _text(answer.payload), "digest": answer.digest, "outcome": outcome}
-                self._run(db, "answer_interrupt", {**ids, **change})
+                self._database.run(db, "answer_interrupt", {**ids, **change})
                 verdict = Verdict.REFUSED if answer.refused else Verdict.TAKEN
             else:
                 verdict = Verdict.LATE
             line = {"channel": answer.channel, "decision": answer.decision, "payload": _text(answer.payload), "digest": answer.digest}
-            self._run(db, "insert_answer", {**ids, **line, "verdict": verdict})
+            self._database.run(db, "insert_answer", {**ids, **line, "verdict": verdict})
             return Answered(self._there(db, claim.thread_id, answer.interrupt_id), verdict in {Verdict.TAKEN, Verdict.REFUSED})
 
-        return await self._transact(claim, work)
+        return await self._database.transact(claim, work)
 
     async def begin(self, claim: Claim, interrupt_id: str, *, digest: str) -> bool:
         params = {"thread_id": claim.thread_id, "interrupt_id": interrupt_id, "digest": digest}
-        return bool(await self._transact(claim, lambda db: self._run(db, "begin_interrupt", params)))
+        return bool(await self._database.transact(claim, lambda db: self._database.run(db, "begin_interrupt", params)))
 
     async def end(self, claim: Claim, interrupt_id: str, *, status: InterruptStatus, outcome: Mapping[str, Any]) -> None:
         def work(db: sqlite3.Connection) -> None:
@@ -118,7 +100,7 @@ class SqliteInterrupts:
                 check_interrupt_move(known.status, InterruptStatus.EXECUTED)
             self._move(db, known, status, outcome)
 
-        await self._transact(claim, work)
+        await self._database.transact(claim, work)
 
     async def close(
         self,
@@ -129,30 +111,30 @@ class SqliteInterrupts:
         only: Collection[str] | None = None,
     ) -> list[Interrupt]:
         def work(db: sqlite3.Connection) -> list[Interrupt]:
-            rows = [_interrupt(row) for row in self._run(db, "interrupts", {"thread_id": claim.thread_id})]
+            rows = [_interrupt(row) for row in self._database.run(db, "interrupts", {"thread_id": claim.thread_id})]
             meant = [one for one in rows if one.status in moves and (only is None or one.interrupt_id in only)]
             return [self._move(db, one, moves[one.status], outcome) for one in meant]
 
-        return await self._transact(claim, work)
+        return await self._database.transact(claim, work)
 
     async def expire(self) -> int:
-        if not await self._read(lambda db: self._run(db, "has_expired", {})):
+        if not await self._database.rows("has_expired", {}):
             return 0  # the usual case costs no commit
-        return len(await self._write(lambda db: self._run(db, "expire_interrupts", {})))
+        return len(await self._database.write(lambda db: self._database.run(db, "expire_interrupts", {})))
 
     async def audit(self, thread_id: ThreadId) -> list[AnswerRecord]:
-        rows = await self._read(lambda db: self._run(db, "interrupt_answers", {"thread_id": thread_id}))
+        rows = await self._database.rows("interrupt_answers", {"thread_id": thread_id})
         return [_answer_record(row) for row in rows]
 
     # inside ----------------------------------------------------------------------------------------
     def _move(self, db: sqlite3.Connection, known: Interrupt, status: InterruptStatus, outcome: Mapping[str, Any]) -> Interrupt:
         check_interrupt_move(known.status, status)
         params = {"thread_id": known.thread_id, "interrupt_id": known.interrupt_id, "status": status, "outcome": _text(outcome)}
-        self._run(db, "move_interrupt", params)
+        self._database.run(db, "move_interrupt", params)
         return self._there(db, known.thread_id, known.interrupt_id)
 
     def _get(self, db: sqlite3.Connection, thread_id: ThreadId, interrupt_id: str) -> Interrupt | None:
-        rows = self._run(db, "get_interrupt", {"thread_id": thread_id, "interrupt_id": interrupt_id})
+        rows = self._database.run(db, "get_interrupt", {"thread_id": thread_id, "interrupt_id": interrupt_id})
         return _interrupt(rows[0]) if rows else None
 
     def _there(self, db: sqlite3.Connection, thread_id: ThreadId, interrupt_id: str) -> Interrupt:

@@ -1,84 +1,35 @@
 """The event log in one SQLite file: for one replica, with nothing else to install.
 
-Every write goes through one thread (`sqlite_threads.Writer`), so that operations of all runs share
-commits and never meet SQLITE_BUSY; a read that `tail` can answer never leaves the loop. It knows no
-LangGraph: checkpoints come in through `transact` (`stores.sqlite.checkpoints`).
+A read that `tail` can answer never leaves the loop. It knows no LangGraph: `stores.sqlite.checkpoints` writes into the same file.
 """
 
 from __future__ import annotations
 
 import asyncio
-import errno
 import json
 import secrets
-import shutil
 import sqlite3
-import warnings
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager, closing
-from pathlib import Path
-from typing import Any, Final, Self
+from collections.abc import Sequence
+from contextlib import closing
+from typing import Any
 
-import orjson
 import uuid_utils
 
-from middle_core.errors import InvalidRequest, NotFound, RunIdConflict, StoreUnavailable, Superseded, ThreadBusy
-from middle_core.eventlog.lifecycle import check_run_move, check_tool_move
+from middle_core.errors import InvalidRequest, NotFound, RunIdConflict, Superseded, ThreadBusy
+from middle_core.eventlog.lifecycle import check_tool_move
 from middle_core.eventlog.records import Beat, Claim, Ending, Existing, NewRun, Run, RunStatus, Started, Thread, ToolCall, ToolCallStatus
-from middle_core.events import TERMINAL, ClientRunId, ClientThreadId, Event, EventType, Owner, Record, RunId, ThreadId
-from middle_core.stores.sqlite.file import FileLock, database_path, open_database
-from middle_core.stores.sqlite.interrupts import SqliteInterrupts
-from middle_core.stores.sqlite.threads import Readers, T, Work, Writer
-from middle_core.stores.statements import load_statements
-from middle_core.stores.tail import TailBounds, Tails
-
-ATTEMPT_GAP: Final = 1_000
-"""A new attempt's first seq lies this far beyond the last one: beyond anything a client can have seen."""
-
-READ_BYTES: Final = 1024 * 1024
-"""Read at once, about: a follower holds what was read until its client has taken it."""
-
-WRITE_CHECK_S: Final = 5.0
-"""A ping also looks for room and writes, this often at most: on a full disk everything can be read and no run be started."""
-LEAST_FREE_BYTES: Final = 16 * 1024 * 1024
-"""Below it the disk counts as full. A small write alone would show nothing: the write-ahead log has room of its own for a while."""
-
-KEPT_AT_ONCE: Final = frozenset({EventType.TEXT_MESSAGE_END, EventType.TOOL_CALL_END, EventType.TOOL_CALL_RESULT})
-"""Events that wait for the disk before anybody sees them, as a run's start and end do. A delta does not: waiting for the disk
-would cost each first token some milliseconds, and the next of these takes it along."""
-
-Params = Mapping[str, Any]
+from middle_core.events import ClientRunId, ClientThreadId, Event, Owner, Record, RunId, ThreadId
+from middle_core.stores.encoding import ATTEMPT_GAP, READ_BYTES, Encoded, encode, encode_first, usage_text, waits_for_disk
+from middle_core.stores.sqlite.database import Params, SqliteDatabase, fence
+from middle_core.stores.tail import Tails
 
 
 class SqliteEventLog:
-    """The `EventLog` of one process. Make it with `open`."""
+    """The `EventLog` of one process."""
 
-    def __init__(self, path: Path, lock: FileLock, writer: Writer, readers: Readers, tails: Tails, *, least_free_bytes: int) -> None:
-        self.path = path
-        self._lock: FileLock | None = lock
-        self._writer = writer
-        self._readers = readers
+    def __init__(self, database: SqliteDatabase, tails: Tails) -> None:
+        self._database = database
         self._tails = tails
-        self._least_free_bytes = least_free_bytes
-        self._write_check_at = 0.0
-        self._sql = load_statements("sqlite")
-        self.interrupts = SqliteInterrupts(transact=self.transact, write=writer.submit, read=readers.run, run=self._all)
-
-    @classmethod
-    @asynccontextmanager
-    async def open(cls, url: str, *, bounds: TailBounds | None = None, least_free_bytes: int = LEAST_FREE_BYTES) -> AsyncIterator[Self]:
-        """The log in the file of `url` (`sqlite:///file.db`), made or migrated if need be, closed at the end.
-
-        least_free_bytes: with less room on the disk a ping fails.
-        Raises `sqlite_file.DatabaseRefused` if another process has it, its schema is newer, or it cannot be used at all.
-        """
-        path = database_path(url)
-        lock, writing, reading = await asyncio.to_thread(open_database, path)
-        log = cls(path, lock, Writer(writing), Readers(reading), Tails(bounds), least_free_bytes=least_free_bytes)
-        try:
-            yield log
-        finally:
-            await log.close()
 
     # threads ---------------------------------------------------------------------------------------
     async def open_thread(self, owner: Owner, client_thread_id: ClientThreadId, agent: str) -> Thread:
@@ -87,10 +38,10 @@ class SqliteEventLog:
         params = {"owner": owner, "client_thread_id": client_thread_id, "agent": agent, "thread_id": str(uuid_utils.uuid7())}
 
         def work(db: sqlite3.Connection) -> Thread:
-            self._all(db, "insert_thread", params)
-            return Thread(**self._all(db, "get_thread", params)[0])
+            self._database.run(db, "insert_thread", params)
+            return Thread(**self._database.run(db, "get_thread", params)[0])
 
-        return await self._writer.submit(work)
+        return await self._database.write(work)
 
     async def get_thread(self, owner: Owner, client_thread_id: ClientThreadId) -> Thread | None:
         row = await self._read_one("get_thread", {"owner": owner, "client_thread_id": client_thread_id})
@@ -98,39 +49,37 @@ class SqliteEventLog:
 
     async def list_threads(self, owner: Owner, *, limit: int, before: tuple[int, ThreadId] | None = None) -> list[Thread]:
         if before is None:
-            rows = await self._read("list_threads", {"owner": owner, "limit": limit})
+            rows = await self._database.rows("list_threads", {"owner": owner, "limit": limit})
         else:
             params = {"owner": owner, "limit": limit, "updated_at": before[0], "thread_id": before[1]}
-            rows = await self._read("list_threads_before", params)
+            rows = await self._database.rows("list_threads_before", params)
         return [Thread(**row) for row in rows]
 
     async def set_title(self, thread_id: ThreadId, title: str, *, only_if_empty: bool) -> None:
         params = {"thread_id": thread_id, "title": title, "only_if_empty": only_if_empty}
-        await self._writer.submit(lambda db: self._all(db, "set_title", params))
+        await self._database.write(lambda db: self._database.run(db, "set_title", params))
 
     async def delete_thread(self, thread_id: ThreadId) -> None:
         params = {"thread_id": thread_id}
 
         def work(db: sqlite3.Connection) -> list[RunId]:
-            if self._all(db, "active_run", params):
+            if self._database.run(db, "active_run", params):
                 raise ThreadBusy
-            gone = [row["run_id"] for row in self._all(db, "run_ids", params)]
-            self._all(db, "delete_thread", params)
-            for row in self._all(db, "checkpoint_tables", {}):  # LangGraph's; absent where no graph has run yet
-                self._all(db, f"delete_{row['name']}", params)
+            gone = [row["run_id"] for row in self._database.run(db, "run_ids", params)]
+            self._database.run(db, "delete_thread", params)
+            for row in self._database.run(db, "checkpoint_tables", {}):  # LangGraph's; absent where no graph has run yet
+                self._database.run(db, f"delete_{row['name']}", params)
             return gone
 
         def committed(gone: list[RunId]) -> None:
             for run_id in gone:
                 self._tails.forget(run_id)
 
-        await self._writer.submit(work, committed=committed)
+        await self._database.write(work, committed=committed)
 
     # runs ------------------------------------------------------------------------------------------
     async def create_run(self, new: NewRun, first: Sequence[Event]) -> Started | Existing:
-        encoded = _encode(first)
-        if not encoded or any(type_ in TERMINAL for type_, _ in encoded):
-            raise ValueError("A run starts with RUN_STARTED and does not end in the same breath.")
+        encoded = encode_first(first)
         token = secrets.token_urlsafe(16)
         params = {
             "run_id": new.run_id,
@@ -149,16 +98,16 @@ class SqliteEventLog:
         def work(db: sqlite3.Connection) -> tuple[Started | Existing, list[Record]]:
             thread_id = params["thread_id"] = self._thread_of(db, new)
             if (earlier := self._earlier(db, new, thread_id)) is not None:
-                return Existing(_run(self._all(db, "get_run", {"run_id": earlier})[0])), []
-            if self._all(db, "active_run", params):
+                return Existing(_run(self._database.run(db, "get_run", {"run_id": earlier})[0])), []
+            if self._database.run(db, "active_run", params):
                 raise ThreadBusy
-            at = self._all(db, "insert_run", params)[0]["started_at"]
-            self._all(db, "touch_thread", {"thread_id": thread_id, "at": at})
+            at = self._database.run(db, "insert_run", params)[0]["started_at"]
+            self._database.run(db, "touch_thread", {"thread_id": thread_id, "at": at})
             records = self._insert(db, new.run_id, 1, at, last_seq=len(encoded), encoded=encoded)
-            run = _run(self._all(db, "get_run", params)[0])
+            run = _run(self._database.run(db, "get_run", params)[0])
             return Started(run, Claim(new.run_id, thread_id, run.attempt, token)), records
 
-        started, _ = await self._writer.submit(work, committed=lambda result: self._publish(result[1]))
+        started, _ = await self._database.write(work, committed=lambda result: self._publish(result[1]))
         return started
 
     async def get_run(self, run_id: RunId) -> Run | None:
@@ -174,18 +123,18 @@ class SqliteEventLog:
         return await self._read_run("last_run", {"thread_id": thread_id})
 
     async def running(self) -> list[Run]:
-        return [_run(row) for row in await self._read("running", {})]
+        return [_run(row) for row in await self._database.rows("running", {})]
 
     async def claim(self, run_id: RunId, *, replica: str, lease_s: float) -> Claim:
         token = secrets.token_urlsafe(16)
         params = {"run_id": run_id, "replica": replica, "token": token, "lease_ms": round(lease_s * 1000), "gap": ATTEMPT_GAP - 1}
 
         def work(db: sqlite3.Connection) -> Claim:
-            if not (rows := self._all(db, "claim", params)):
+            if not (rows := self._database.run(db, "claim", params)):
                 raise NotFound
             return Claim(run_id, rows[0]["thread_id"], rows[0]["attempt"], token)
 
-        return await self._writer.submit(work)
+        return await self._database.write(work)
 
     async def beat(self, claims: Sequence[Claim], *, lease_s: float) -> Beat:
         if not claims:
@@ -193,46 +142,40 @@ class SqliteEventLog:
         params = {"claims": json.dumps([(c.run_id, c.attempt, c.token) for c in claims]), "lease_ms": round(lease_s * 1000)}
 
         def work(db: sqlite3.Connection) -> Beat:
-            self._all(db, "beat", params)
-            rows = self._all(db, "beaten", params)
+            self._database.run(db, "beat", params)
+            rows = self._database.run(db, "beaten", params)
             superseded = frozenset(row["run_id"] for row in rows if row["superseded"])
             return Beat(superseded, frozenset(row["run_id"] for row in rows if row["cancel_requested"]) - superseded)
 
-        return await self._writer.submit(work)
+        return await self._database.write(work)
 
     async def append(
         self, claim: Claim, events: Sequence[Event], *, ending: Ending | None = None, after: int | None = None
     ) -> list[Record]:
-        encoded = _encode(events)
-        ends = [index for index, (type_, _) in enumerate(encoded) if type_ in TERMINAL]
-        if ends != ([] if ending is None else [len(encoded) - 1]):
-            raise ValueError("A run ends with one terminal event, the last one, together with its ending.")
-        params: dict[str, Any] = {**_fence(claim), "count": len(encoded), "after": after}
+        encoded = encode(events, ending)
+        params: dict[str, Any] = {**fence(claim), "count": len(encoded), "after": after}
         if ending is not None:
-            check_run_move(RunStatus.RUNNING, ending.status)
-            usage = None if ending.usage is None else orjson.dumps(list(ending.usage)).decode()
-            params |= {"status": ending.status.value, "error_code": ending.error_code, "usage": usage}
+            params |= {"status": ending.status.value, "error_code": ending.error_code, "usage": usage_text(ending)}
 
         def work(db: sqlite3.Connection) -> list[Record]:
-            if not (rows := self._all(db, "advance" if ending is None else "end_run", params)):
+            if not (rows := self._database.run(db, "advance" if ending is None else "end_run", params)):
                 raise Superseded
             last_seq, at = rows[0]
             if ending is not None:
-                self._all(db, "touch_thread", {"thread_id": claim.thread_id, "at": at})
+                self._database.run(db, "touch_thread", {"thread_id": claim.thread_id, "at": at})
             return self._insert(db, claim.run_id, claim.attempt, at, last_seq=last_seq, encoded=encoded)
 
-        to_disk = ending is not None or any(type_ in KEPT_AT_ONCE for type_, _ in encoded)
-        return await self._writer.submit(work, to_disk=to_disk, committed=self._publish)
+        return await self._database.write(work, to_disk=waits_for_disk(encoded, ending), committed=self._publish)
 
     async def request_cancel(self, run_id: RunId, reason: str) -> bool:
         params = {"run_id": run_id, "reason": reason}
-        return bool(await self._writer.submit(lambda db: self._all(db, "request_cancel", params)))
+        return bool(await self._database.write(lambda db: self._database.run(db, "request_cancel", params)))
 
     # events ----------------------------------------------------------------------------------------
     async def read(self, run_id: RunId, *, after: int, limit: int) -> list[Record]:
         records = self._tails.read(run_id, after=after, limit=limit)
         if records is None:
-            records = await self._readers.run(lambda db: self._records(db, {"run_id": run_id, "after": after, "limit": limit}))
+            records = await self._database.read(lambda db: self._records(db, {"run_id": run_id, "after": after, "limit": limit}))
         return records
 
     async def changed(self, run_id: RunId, *, after: int, within_s: float) -> bool:
@@ -242,7 +185,7 @@ class SqliteEventLog:
             head = self._tails.head(run_id)
             if head is None:
                 # Not the run's last_seq: a claim moves that before there is anything to read.
-                [(head,)] = await self._read("head", {"run_id": run_id})
+                [(head,)] = await self._database.rows("head", {"run_id": run_id})
             if head > after:
                 return True
             async with asyncio.timeout(within_s):
@@ -259,87 +202,45 @@ class SqliteEventLog:
         params = {"thread_id": claim.thread_id, "tool_call_id": tool_call_id, "run_id": claim.run_id, "name": name}
 
         def work(db: sqlite3.Connection) -> ToolCall | None:
-            if not (earlier := self._all(db, "get_tool_call", params)):
-                self._all(db, "insert_tool_call", params)
+            if not (earlier := self._database.run(db, "get_tool_call", params)):
+                self._database.run(db, "insert_tool_call", params)
                 return None
             line = _tool_call(earlier[0])
             if line.status is ToolCallStatus.PAUSED:
-                self._all(db, "resume_tool_call", params)
+                self._database.run(db, "resume_tool_call", params)
             return line
 
-        return await self.transact(claim, work)
+        return await self._database.transact(claim, work)
 
     async def tool_end(self, claim: Claim, tool_call_id: str, *, status: ToolCallStatus, result: str, outcome: str | None = None) -> None:
         params = {"thread_id": claim.thread_id, "tool_call_id": tool_call_id, "status": status, "result": result, "outcome": outcome}
 
         def work(db: sqlite3.Connection) -> None:
-            if not (rows := self._all(db, "get_tool_call", params)):
+            if not (rows := self._database.run(db, "get_tool_call", params)):
                 raise NotFound("This tool call was never begun.")
             check_tool_move(_tool_call(rows[0]).status, status)
-            self._all(db, "end_tool_call", params)
+            self._database.run(db, "end_tool_call", params)
 
-        await self.transact(claim, work)
+        await self._database.transact(claim, work)
 
     async def tool_calls(self, thread_id: ThreadId) -> list[ToolCall]:
-        return [_tool_call(row) for row in await self._read("tool_calls", {"thread_id": thread_id})]
+        return [_tool_call(row) for row in await self._database.rows("tool_calls", {"thread_id": thread_id})]
 
     # life ------------------------------------------------------------------------------------------
-    async def transact(self, claim: Claim, work: Work[T], *, to_disk: bool = True) -> T:
-        """Run `work` in a transaction in which the claim holds. Raises `Superseded` if it does not.
-
-        to_disk: see `Writer.submit`.
-
-        `work` runs in the writer's thread and must not commit: others' operations share the transaction.
-        """
-
-        def fenced(db: sqlite3.Connection) -> T:
-            if not self._all(db, "fence", _fence(claim)):
-                raise Superseded
-            return work(db)
-
-        return await self._writer.submit(fenced, to_disk=to_disk)
-
-    async def query(self, work: Work[T]) -> T:
-        """Run `work` on a connection that cannot write, in a reader's thread."""
-        return await self._readers.run(work)
-
     def wake(self) -> None:
         self._tails.wake_all()
 
     async def ping(self) -> None:
-        await self._read("ping", {})
-        if (now := asyncio.get_running_loop().time()) >= self._write_check_at:
-            free = await self._readers.run(lambda _db: shutil.disk_usage(self.path.parent).free)
-            if free < self._least_free_bytes:
-                raise StoreUnavailable from OSError(errno.ENOSPC, f"{free} bytes are free, fewer than {self._least_free_bytes}")
-            await self._writer.submit(lambda db: self._all(db, "touch", {}))
-            self._write_check_at = now + WRITE_CHECK_S
-
-    async def close(self) -> None:
-        if self._lock is None:
-            return
-        lock, self._lock = self._lock, None
-        try:
-            await self._writer.close()
-            await self._readers.close()
-            self._tails.wake_all()
-        finally:
-            lock.release()
-
-    def __del__(self) -> None:
-        if getattr(self, "_lock", None) is not None:
-            warnings.warn(f"{type(self).__name__} of {self.path.name} was not closed.", ResourceWarning, stacklevel=1, source=self)
+        await self._database.ping()
 
     # inside ----------------------------------------------------------------------------------------
-    def _all(self, db: sqlite3.Connection, name: str, params: Params) -> list[sqlite3.Row]:
-        # To the last row: a statement with RETURNING that is not read out blocks the commit.
-        return db.execute(self._sql[name], params).fetchall()
-
     def _records(self, db: sqlite3.Connection, params: Params) -> list[Record]:
         """Up to the limit, or READ_BYTES."""
         records: list[Record] = []
         size = 0
-        with closing(db.execute(self._sql["read"], params)) as rows:  # left open, it would keep the log's file from being cut back
+        with closing(
+            db.execute(self._database.statement("read"), params)
+        ) as rows:  # left open, it would keep the log's file from being cut back
             for row in rows:
                 records.append(Record(*row))
                 size += len(records[-1].data)
@@ -347,11 +248,8 @@ class SqliteEventLog:
                     break
         return records
 
-    async def _read(self, name: str, params: Params) -> list[sqlite3.Row]:
-        return await self._readers.run(lambda db: self._all(db, name, params))
-
     async def _read_one(self, name: str, params: Params) -> sqlite3.Row | None:
-        rows = await self._read(name, params)
+        rows = await self._database.rows(name, params)
         return rows[0] if rows else None
 
     async def _read_run(self, name: str, params: Params) -> Run | None:
@@ -361,26 +259,26 @@ class SqliteEventLog:
     def _thread_of(self, db: sqlite3.Connection, new: NewRun) -> ThreadId:
         """The thread that the run is for, opened if that was asked. Raises `NotFound`, or `InvalidRequest` for another agent's."""
         if new.opens is None:
-            if not self._all(db, "has_thread", {"thread_id": new.thread_id}):
+            if not self._database.run(db, "has_thread", {"thread_id": new.thread_id}):
                 raise NotFound
             return new.thread_id
         names = {"owner": new.opens.owner, "client_thread_id": new.opens.client_thread_id, "agent": new.agent, "thread_id": new.thread_id}
-        self._all(db, "insert_thread", names)
-        thread = Thread(**self._all(db, "get_thread", names)[0])
+        self._database.run(db, "insert_thread", names)
+        thread = Thread(**self._database.run(db, "get_thread", names)[0])
         if thread.agent != new.agent:
             raise InvalidRequest(f"This conversation belongs to the agent {thread.agent!r}. Start a new one for {new.agent!r}.")
         if new.opens.title and not thread.title:
-            self._all(db, "set_title", {"thread_id": thread.thread_id, "title": new.opens.title, "only_if_empty": True})
+            self._database.run(db, "set_title", {"thread_id": thread.thread_id, "title": new.opens.title, "only_if_empty": True})
         return thread.thread_id
 
     def _earlier(self, db: sqlite3.Connection, new: NewRun, thread_id: ThreadId) -> RunId | None:
         """The run that the same request made before. Raises `RunIdConflict` if only the name is the same."""
         ids = {"thread_id": thread_id, "idempotency_key": new.idempotency_key, "client_run_id": new.client_run_id}
-        for row in self._all(db, "run_of_key", ids):
+        for row in self._database.run(db, "run_of_key", ids):
             if row["input_digest"] != new.input_digest:
                 raise RunIdConflict("This Idempotency-Key was used with another input. Use a fresh one for each new turn.")
             return RunId(row["run_id"])
-        rows = self._all(db, "runs_of_client_id", ids)
+        rows = self._database.run(db, "runs_of_client_id", ids)
         for row in rows:
             if row["input_digest"] == new.input_digest:
                 return RunId(row["run_id"])
@@ -388,23 +286,16 @@ class SqliteEventLog:
             raise RunIdConflict
         return None
 
-    def _insert(
-        self, db: sqlite3.Connection, run_id: RunId, attempt: int, at: int, *, last_seq: int, encoded: Sequence[tuple[str, bytes]]
-    ) -> list[Record]:
+    def _insert(self, db: sqlite3.Connection, run_id: RunId, attempt: int, at: int, *, last_seq: int, encoded: Encoded) -> list[Record]:
         """Write the events so that the last one gets `last_seq`."""
         first = last_seq - len(encoded) + 1
         records = [Record(run_id, first + index, attempt, at, type_, data) for index, (type_, data) in enumerate(encoded)]
-        db.executemany(self._sql["insert_events"], [(r.run_id, r.seq, r.attempt, r.at, r.type, r.data) for r in records])
+        db.executemany(self._database.statement("insert_events"), [(r.run_id, r.seq, r.attempt, r.at, r.type, r.data) for r in records])
         return records
 
     def _publish(self, records: Sequence[Record]) -> None:
         if records:
             self._tails.publish(records[0].run_id, floor=records[0].seq - 1, records=records)
-
-
-def _encode(events: Sequence[Event]) -> list[tuple[str, bytes]]:
-    # Copied: what orjson 3.13 returns occupies at least 4 kB, however short it is, and these bytes stay in memory.
-    return [(str(event["type"]), memoryview(orjson.dumps(event)).tobytes()) for event in events]
 
 
 def _fence(claim: Claim) -> dict[str, Any]:

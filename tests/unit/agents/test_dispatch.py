@@ -32,7 +32,7 @@ from middle_core.agents.sync_tools import stop_requested
 from middle_core.errors import BackendUnavailable, Superseded
 from middle_core.node_api.tool_ledger import LEDGER, LedgerLine
 from middle_core.runs.engine import LogLedger
-from middle_core.stores.sqlite.log import SqliteEventLog
+from middle_core.stores.urls import open_store
 from tests.contracts.eventlog_contract import start
 from tests.fakes.ledger import MemoryLedger
 from tests.unit.agents.graphs import CONFIG, calls, graph_of, human, results
@@ -70,7 +70,8 @@ async def ledger_of(kind: str, folder: Path) -> AsyncIterator[Callable[[], Await
         yield in_memory
         LEDGER.reset(token)
         return
-    async with SqliteEventLog.open(f"sqlite:///{folder / 'log.sqlite'}") as log:
+    async with open_store(f"sqlite:///{folder / 'log.sqlite'}") as store:
+        log = store.log
         started = await start(log)
 
         async def in_the_log() -> dict[str, str]:

@@ -10,7 +10,9 @@ import pytest
 
 from middle_core.eventlog.follow import BATCH, follow
 from middle_core.events import Record, RunId
+from middle_core.stores.sqlite.database import SqliteDatabase
 from middle_core.stores.sqlite.log import SqliteEventLog
+from middle_core.stores.tail import Tails
 from tests.contracts.eventlog_contract import drain, end, everything, start, text
 
 
@@ -27,8 +29,8 @@ class Hintless(SqliteEventLog):
 
 @pytest.fixture
 async def hintless(tmp_path: Path) -> AsyncIterator[Hintless]:
-    async with Hintless.open(f"sqlite:///{tmp_path}/log.db") as log:
-        yield log
+    async with SqliteDatabase.open(f"sqlite:///{tmp_path}/log.db") as database:
+        yield Hintless(database, Tails())
 
 
 async def test_rows_are_the_truth_where_hints_lie(hintless: Hintless) -> None:

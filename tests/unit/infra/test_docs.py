@@ -12,7 +12,8 @@ import pytest
 
 from infra.checks.__main__ import INFRA, STAGES, plans
 from infra.checks.timeouts import table
-from middle_core.stores.sqlite.file import DatabaseRefused, database_path
+from middle_core.stores.sqlite.file import database_path
+from middle_core.stores.store import DatabaseRefused
 from tests.fakes.dockerfile import ROOT
 from tests.fakes.process import serve
 

@@ -29,7 +29,10 @@ from middle_core.runs.intake.turn import AgentRules
 from middle_core.runs.service import RunService
 from middle_core.runs.supervisor import Supervisor
 from middle_core.stores.sqlite.checkpoints import open_saver
+from middle_core.stores.sqlite.database import SqliteDatabase
+from middle_core.stores.sqlite.interrupts import SqliteInterrupts
 from middle_core.stores.sqlite.log import SqliteEventLog
+from middle_core.stores.tail import Tails
 from tests.fakes.graphs import Graph, chat, one_node
 from tests.fakes.models import ScriptedModel, finish
 from tests.fakes.stack import run_input, user
@@ -74,11 +77,12 @@ class Parts:
 
 @asynccontextmanager
 async def parts(home: Path, graph: Callable[[BaseCheckpointSaver[str]], Graph]) -> AsyncIterator[Parts]:
-    async with HeldLog.open(f"sqlite:///{home / 'log.db'}") as log, open_saver(log) as saver:
+    async with SqliteDatabase.open(f"sqlite:///{home / 'log.db'}") as database, open_saver(database) as saver:
+        log, questions = HeldLog(database, Tails()), SqliteInterrupts(database)
         source = GraphSource("a", graph(saver), AgentRules(client_writable=frozenset(), server_tools=frozenset()))
-        engine = Engine(log, {"a": source}, max_event_bytes=1_000_000, approval_ttl_s=60)
-        async with Supervisor(log, engine, replica="r", beat_s=60, lease_s=120) as supervisor:
-            service = RunService(log, supervisor, {"a": source}, heartbeat_s=10, stop_wait_s=10, disconnect_grace_s=5)
+        engine = Engine(log, questions, {"a": source}, max_event_bytes=1_000_000, approval_ttl_s=60)
+        async with Supervisor(log, questions, engine, replica="r", beat_s=60, lease_s=120) as supervisor:
+            service = RunService(log, questions, supervisor, {"a": source}, heartbeat_s=10, stop_wait_s=10, disconnect_grace_s=5)
             yield Parts(log, service, supervisor, source)
 
 

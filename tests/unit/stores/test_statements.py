@@ -9,6 +9,7 @@ from pathlib import Path
 
 import middle_core.stores.sqlite.interrupts as questions
 import middle_core.stores.sqlite.log as adapter
+from middle_core.stores.sqlite import database
 from middle_core.stores.sqlite.file import connect_writer, create_file, migrate
 from middle_core.stores.statements import load_migrations, load_statements
 
@@ -68,7 +69,7 @@ def test_every_statement_can_be_prepared(tmp_path: Path) -> None:
 
 
 def test_every_statement_is_used_and_every_name_exists() -> None:
-    source = "".join(Path(str(module.__file__)).read_text("utf-8") for module in (adapter, questions))
+    source = "".join(Path(str(module.__file__)).read_text("utf-8") for module in (database, adapter, questions))
     used = set(re.findall(r'"(\w+)"', source)) | {"delete_checkpoints", "delete_writes"}
     assert set(load_statements("sqlite")) <= used
 

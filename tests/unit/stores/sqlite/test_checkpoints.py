@@ -23,10 +23,13 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, interrupt
 
 from middle_core.errors import Superseded, Unclaimed
+from middle_core.eventlog.port import EventLog
 from middle_core.eventlog.records import Claim, Started
 from middle_core.events import ThreadId
 from middle_core.stores.sqlite.checkpoints import CLAIM, open_saver
+from middle_core.stores.sqlite.database import SqliteDatabase
 from middle_core.stores.sqlite.log import SqliteEventLog
+from middle_core.stores.tail import Tails
 from tests.contracts.eventlog_contract import end, start, text
 
 
@@ -41,19 +44,24 @@ Node = Any  # LangGraph's own type for a node wants the parameter's name
 
 
 @pytest.fixture
-async def log(tmp_path: Path) -> AsyncIterator[SqliteEventLog]:
-    async with SqliteEventLog.open(f"sqlite:///{tmp_path}/log.db") as log:
-        yield log
+async def database(tmp_path: Path) -> AsyncIterator[SqliteDatabase]:
+    async with SqliteDatabase.open(f"sqlite:///{tmp_path}/log.db") as database:
+        yield database
 
 
 @pytest.fixture
-async def saver(log: SqliteEventLog) -> AsyncIterator[BaseCheckpointSaver[str]]:
-    async with open_saver(log) as saver:
+def log(database: SqliteDatabase) -> EventLog:
+    return SqliteEventLog(database, Tails())
+
+
+@pytest.fixture
+async def saver(database: SqliteDatabase) -> AsyncIterator[BaseCheckpointSaver[str]]:
+    async with open_saver(database) as saver:
         yield saver
 
 
 @pytest.fixture
-async def run(log: SqliteEventLog) -> Started:
+async def run(log: EventLog) -> Started:
     return await start(log)
 
 
@@ -98,9 +106,7 @@ def hello() -> dict[str, Any]:
     return {"messages": [HumanMessage("hi")]}
 
 
-async def test_a_superseded_attempt_cannot_overwrite_its_successor(
-    log: SqliteEventLog, saver: BaseCheckpointSaver[str], run: Started
-) -> None:
+async def test_a_superseded_attempt_cannot_overwrite_its_successor(log: EventLog, saver: BaseCheckpointSaver[str], run: Started) -> None:
     reached, release = asyncio.Event(), asyncio.Event()
 
     async def slow(_: State) -> dict[str, Any]:
@@ -120,7 +126,7 @@ async def test_a_superseded_attempt_cannot_overwrite_its_successor(
 
 
 async def test_a_stopped_thread_is_settled_under_the_claim_until_the_ending(
-    log: SqliteEventLog, saver: BaseCheckpointSaver[str], run: Started
+    log: EventLog, saver: BaseCheckpointSaver[str], run: Started
 ) -> None:
     reached = asyncio.Event()
 
@@ -142,7 +148,7 @@ async def test_a_stopped_thread_is_settled_under_the_claim_until_the_ending(
     assert await contents(graph, run.claim) == ["hi", "partial"]
 
 
-async def test_every_write_needs_the_claim_of_its_own_thread(log: SqliteEventLog, saver: BaseCheckpointSaver[str], run: Started) -> None:
+async def test_every_write_needs_the_claim_of_its_own_thread(log: EventLog, saver: BaseCheckpointSaver[str], run: Started) -> None:
     other = (await start(log)).claim
     config: RunnableConfig = {"configurable": {"thread_id": run.claim.thread_id, "checkpoint_ns": ""}}
     checkpoint = empty_checkpoint()
@@ -193,9 +199,7 @@ async def test_its_own_connection_cannot_write(saver: BaseCheckpointSaver[str]) 
         await saver.conn.execute("DELETE FROM checkpoints")
 
 
-async def test_it_stores_what_the_stock_saver_stores(
-    tmp_path: Path, log: SqliteEventLog, saver: BaseCheckpointSaver[str], run: Started
-) -> None:
+async def test_it_stores_what_the_stock_saver_stores(tmp_path: Path, log: EventLog, saver: BaseCheckpointSaver[str], run: Started) -> None:
     def ask(state: State) -> dict[str, Any]:
         return {"messages": [AIMessage(f"{len(state['messages'])}: {interrupt('sure?')}")]}
 
@@ -224,7 +228,7 @@ async def test_it_stores_what_the_stock_saver_stores(
 
 
 async def test_a_write_cancelled_in_the_middle_leaves_a_working_saver(
-    log: SqliteEventLog, saver: BaseCheckpointSaver[str], run: Started
+    database: SqliteDatabase, log: EventLog, saver: BaseCheckpointSaver[str], run: Started
 ) -> None:
     CLAIM.set(run.claim)
     config: RunnableConfig = {"configurable": {"thread_id": run.claim.thread_id, "checkpoint_ns": ""}}
@@ -235,7 +239,7 @@ async def test_a_write_cancelled_in_the_middle_leaves_a_working_saver(
         return go_on.wait(10)
 
     async with asyncio.timeout(20), asyncio.TaskGroup() as group:
-        holding = group.create_task(log.transact(run.claim, hold))
+        holding = group.create_task(database.transact(run.claim, hold))
         assert await asyncio.to_thread(inside.wait, 10)
         queued = group.create_task(saver.aput(config, empty_checkpoint(), {}, {}))
         await asyncio.to_thread(lambda: None)
@@ -249,7 +253,7 @@ async def test_a_write_cancelled_in_the_middle_leaves_a_working_saver(
 
 @pytest.mark.parametrize("turns", range(12))
 async def test_reads_and_writes_cancelled_anywhere_leave_a_working_saver(
-    log: SqliteEventLog, saver: BaseCheckpointSaver[str], run: Started, turns: int
+    log: EventLog, saver: BaseCheckpointSaver[str], run: Started, turns: int
 ) -> None:
     graph = graph_of(says("answer"), saver)
     async with asyncio.timeout(20), asyncio.TaskGroup() as group:
@@ -266,7 +270,7 @@ async def test_reads_and_writes_cancelled_anywhere_leave_a_working_saver(
     await end(log, run.claim)
 
 
-async def test_graphs_and_appends_never_lock_each_other_out(log: SqliteEventLog, saver: BaseCheckpointSaver[str]) -> None:
+async def test_graphs_and_appends_never_lock_each_other_out(log: EventLog, saver: BaseCheckpointSaver[str]) -> None:
     graph = StateGraph(State)
     names = [f"n{n}" for n in range(10)]
     for name in names:
@@ -305,7 +309,9 @@ async def test_a_caller_may_read_and_write_while_it_lists(saver: BaseCheckpointS
     assert [found.metadata async for found in saver.alist(config, filter={"step": 7})] == [{"step": 7}]
 
 
-async def test_deleting_the_thread_deletes_its_checkpoints(log: SqliteEventLog, saver: BaseCheckpointSaver[str], run: Started) -> None:
+async def test_deleting_the_thread_deletes_its_checkpoints(
+    database: SqliteDatabase, log: EventLog, saver: BaseCheckpointSaver[str], run: Started
+) -> None:
     graph, other = graph_of(says("answer"), saver), await start(log)
     async with asyncio.TaskGroup() as group:
         group.create_task(attempt(graph, run.claim, hello()))
@@ -314,7 +320,7 @@ async def test_deleting_the_thread_deletes_its_checkpoints(log: SqliteEventLog, 
     await log.delete_thread(ThreadId(run.claim.thread_id))
     assert await contents(graph, run.claim) == []
     assert await contents(graph, other.claim) == ["hi", "answer"]
-    async with aiosqlite.connect(log.path) as db:
+    async with aiosqlite.connect(database.path) as db:
         for table in ("checkpoints", "writes"):
             [row] = await db.execute_fetchall(f"SELECT count(*) FROM {table} WHERE thread_id = ?", (run.claim.thread_id,))
             assert tuple(row) == (0,)

@@ -9,17 +9,42 @@ import sqlite3
 import stat
 import sys
 import tracemalloc
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from threading import Event as ThreadEvent
 
 import pytest
 
 from middle_core.errors import StoreUnavailable
-from middle_core.stores.sqlite.file import DatabaseRefused, database_path
+from middle_core.stores.sqlite.database import LEAST_FREE_BYTES, SqliteDatabase
+from middle_core.stores.sqlite.file import database_path
 from middle_core.stores.sqlite.log import SqliteEventLog
+from middle_core.stores.store import DatabaseRefused
+from middle_core.stores.tail import Tails
+from middle_core.stores.urls import open_store
 from tests.contracts.eventlog_contract import end, everything, start, text
 
 ROOT = Path(__file__).parents[4]
+
+
+class OpenLog(SqliteEventLog):
+    """The log, and the database below it."""
+
+    def __init__(self, database: SqliteDatabase) -> None:
+        super().__init__(database, Tails())
+        self.database = database
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """The one that writes."""
+        return self.database._writer._connection
+
+
+@asynccontextmanager
+async def opened(url: str, *, least_free_bytes: int = LEAST_FREE_BYTES) -> AsyncIterator[OpenLog]:
+    async with SqliteDatabase.open(url, least_free_bytes=least_free_bytes) as database:
+        yield OpenLog(database)
 
 
 async def test_after_a_kill_everything_acknowledged_is_there_and_the_lock_is_free(tmp_path: Path) -> None:
@@ -35,14 +60,14 @@ async def test_after_a_kill_everything_acknowledged_is_there_and_the_lock_is_fre
             acknowledged[run_id.decode()] = int(seq)
             if count == 150:
                 with pytest.raises(DatabaseRefused, match=r"another process.*a file of its own"):
-                    await SqliteEventLog.open(url).__aenter__()
+                    await open_store(url).__aenter__()
         process.kill()
         for line in (await process.stdout.read()).splitlines():
             if len(line.split()) == 2:
                 run_id, seq = line.split()
                 acknowledged[run_id.decode()] = int(seq)
         await process.wait()
-    async with SqliteEventLog.open(url) as log:
+    async with opened(url) as log:
         runs = await log.running()
         assert acknowledged.keys() <= {run.run_id for run in runs}
         for run in runs:
@@ -55,7 +80,7 @@ async def test_after_a_kill_everything_acknowledged_is_there_and_the_lock_is_fre
 
 async def test_a_record_that_is_kept_costs_what_it_is_long(tmp_path: Path) -> None:
     """orjson 3.13 gives each result 4 kB: the tails, bounded in bytes, would take ten times that."""
-    async with SqliteEventLog.open(f"sqlite:///{tmp_path}/log.db") as log:
+    async with opened(f"sqlite:///{tmp_path}/log.db") as log:
         started = await start(log)
         await log.append(started.claim, [text("warm")])
         tracemalloc.start()
@@ -70,29 +95,29 @@ async def test_a_record_that_is_kept_costs_what_it_is_long(tmp_path: Path) -> No
 
 async def test_one_process_cannot_open_it_twice_either(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/log.db"
-    async with SqliteEventLog.open(url):
+    async with open_store(url):
         with pytest.raises(DatabaseRefused, match="in use"):
-            await SqliteEventLog.open(url).__aenter__()
-    async with SqliteEventLog.open(url) as log:
+            await open_store(url).__aenter__()
+    async with opened(url) as log:
         await log.ping()
 
 
 async def test_a_database_that_takes_no_writes_does_not_answer_a_ping(tmp_path: Path) -> None:
     """A full disk can still be read. The next ping looks again, so that the answer is right as soon as there is room."""
-    async with SqliteEventLog.open(f"sqlite:///{tmp_path}/log.db") as log:
-        log._writer._connection.execute("PRAGMA query_only = ON")
+    async with opened(f"sqlite:///{tmp_path}/log.db") as log:
+        log.connection.execute("PRAGMA query_only = ON")
         for _ in range(2):
             with pytest.raises(StoreUnavailable):
                 await log.ping()
-        log._writer._connection.execute("PRAGMA query_only = OFF")
+        log.connection.execute("PRAGMA query_only = OFF")
         await log.ping()
-        changes = log._writer._connection.total_changes
+        changes = log.connection.total_changes
         await log.ping()
-        assert log._writer._connection.total_changes == changes, "not at each ping"
+        assert log.connection.total_changes == changes, "not at each ping"
 
 
 async def test_a_disk_with_little_room_does_not_answer_a_ping(tmp_path: Path) -> None:
-    async with SqliteEventLog.open(f"sqlite:///{tmp_path}/log.db", least_free_bytes=1 << 60) as log:
+    async with opened(f"sqlite:///{tmp_path}/log.db", least_free_bytes=1 << 60) as log:
         with pytest.raises(StoreUnavailable) as raised:
             await log.ping()
     assert isinstance(raised.value.__cause__, OSError)
@@ -101,14 +126,14 @@ async def test_a_disk_with_little_room_does_not_answer_a_ping(tmp_path: Path) ->
 
 async def test_a_newer_schema_is_refused_and_nothing_stays_open(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/log.db"
-    async with SqliteEventLog.open(url) as log:
-        path = log.path
+    async with opened(url) as log:
+        path = log.database.path
     with sqlite3.connect(path) as db:
         db.execute("INSERT INTO schema_version VALUES (99, 'tomorrow', 0)")
     db.close()
     for _ in range(2):
         with pytest.raises(DatabaseRefused, match="version 99"):
-            await SqliteEventLog.open(url).__aenter__()
+            await open_store(url).__aenter__()
 
 
 async def test_what_cannot_be_used_is_refused_in_words(tmp_path: Path) -> None:
@@ -116,7 +141,7 @@ async def test_what_cannot_be_used_is_refused_in_words(tmp_path: Path) -> None:
     (tmp_path / "folder.db").mkdir()
     for name, words in [("text.db", "cannot be opened"), ("folder.db", "cannot be made"), ("text.db/log.db", "cannot be made")]:
         with pytest.raises(DatabaseRefused, match=words):
-            await SqliteEventLog.open(f"sqlite:///{tmp_path}/{name}").__aenter__()
+            await open_store(f"sqlite:///{tmp_path}/{name}").__aenter__()
 
 
 @pytest.mark.parametrize("url", ["sqlite://", "sqlite:///", "sqlite:///:memory:", "postgresql://h/db", "log.db", "sqlite:///a.db?x=1"])
@@ -137,30 +162,30 @@ def test_urls_name_relative_and_absolute_files() -> None:
 
 
 async def test_the_files_are_for_this_user_only_and_odd_names_work(tmp_path: Path) -> None:
-    async with SqliteEventLog.open(f"sqlite:///{tmp_path}/new folder/a#b%20c.db") as log:
+    async with opened(f"sqlite:///{tmp_path}/new folder/a#b%20c.db") as log:
         await start(log)
-        files = sorted(log.path.parent.iterdir())
+        files = sorted(log.database.path.parent.iterdir())
         assert [file.name for file in files] == [f"a#b%20c.db{end}" for end in ("", "-shm", "-wal", ".lock")]
         assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
 
 
-async def test_a_log_that_is_not_closed_warns(tmp_path: Path) -> None:
-    opening = SqliteEventLog.open(f"sqlite:///{tmp_path}/log.db")
-    log = await opening.__aenter__()
-    writer, readers = log._writer, log._readers
+async def test_a_database_that_is_not_closed_warns(tmp_path: Path) -> None:
+    opening = SqliteDatabase.open(f"sqlite:///{tmp_path}/log.db")
+    database = await opening.__aenter__()
+    writer, readers = database._writer, database._readers
     with pytest.warns(ResourceWarning, match="log.db was not closed"):
-        log.__del__()
-    await log.close()
+        database.__del__()
+    await database.close()
     assert (writer._closing, readers._closing) == (True, True)
-    del log, opening
+    del database, opening
     gc.collect()
 
 
 async def test_what_waits_shares_one_commit(tmp_path: Path) -> None:
-    async with SqliteEventLog.open(f"sqlite:///{tmp_path}/log.db") as log:
+    async with opened(f"sqlite:///{tmp_path}/log.db") as log:
         started = await start(log)
         commits: list[str] = []
-        log._writer._connection.set_trace_callback(lambda sql: commits.append(sql) if sql == "COMMIT" else None)
+        log.connection.set_trace_callback(lambda sql: commits.append(sql) if sql == "COMMIT" else None)
         inside, go_on = ThreadEvent(), ThreadEvent()
 
         def hold(_: sqlite3.Connection) -> bool:
@@ -168,7 +193,7 @@ async def test_what_waits_shares_one_commit(tmp_path: Path) -> None:
             return go_on.wait(10)
 
         async with asyncio.timeout(20), asyncio.TaskGroup() as group:
-            group.create_task(log.transact(started.claim, hold))
+            group.create_task(log.database.transact(started.claim, hold))
             assert await asyncio.to_thread(inside.wait, 10)
             appends = [group.create_task(log.append(started.claim, [text(str(n))])) for n in range(100)]
             await asyncio.to_thread(lambda: None)
@@ -178,9 +203,9 @@ async def test_what_waits_shares_one_commit(tmp_path: Path) -> None:
 
 
 async def test_a_database_that_fails_is_a_typed_error_and_the_log_goes_on(tmp_path: Path) -> None:
-    async with SqliteEventLog.open(f"sqlite:///{tmp_path}/log.db") as log:
+    async with opened(f"sqlite:///{tmp_path}/log.db") as log:
         started = await start(log)
-        connection = log._writer._connection
+        connection = log.connection
         [(pages,)] = connection.execute("PRAGMA page_count").fetchall()
         connection.execute(f"PRAGMA max_page_count = {pages + 2}").fetchall()
         with pytest.raises(StoreUnavailable) as raised:
@@ -194,14 +219,14 @@ async def test_a_database_that_fails_is_a_typed_error_and_the_log_goes_on(tmp_pa
 
 
 async def test_a_commit_that_fails_fails_its_whole_batch_and_nothing_of_it_is_seen(tmp_path: Path) -> None:
-    async with SqliteEventLog.open(f"sqlite:///{tmp_path}/log.db") as log:
+    async with opened(f"sqlite:///{tmp_path}/log.db") as log:
         runs = [await start(log) for _ in range(3)]
-        log._writer._connection.set_authorizer(
+        log.connection.set_authorizer(
             lambda action, what, *_: sqlite3.SQLITE_DENY if action == sqlite3.SQLITE_TRANSACTION and what == "COMMIT" else sqlite3.SQLITE_OK
         )
         outcomes = await asyncio.gather(*(log.append(run.claim, [text("lost")]) for run in runs), return_exceptions=True)
         assert [type(outcome) for outcome in outcomes] == [StoreUnavailable] * 3
-        log._writer._connection.set_authorizer(None)
+        log.connection.set_authorizer(None)
         for run in runs:
             assert len(await everything(log, run.run.run_id)) == 1
             [record] = await log.append(run.claim, [text("kept")])
@@ -209,9 +234,9 @@ async def test_a_commit_that_fails_fails_its_whole_batch_and_nothing_of_it_is_se
 
 
 async def test_a_writer_that_dies_leaves_nobody_waiting(tmp_path: Path) -> None:
-    async with SqliteEventLog.open(f"sqlite:///{tmp_path}/log.db") as log:
+    async with opened(f"sqlite:///{tmp_path}/log.db") as log:
         started = await start(log)
-        log._writer._connection.set_authorizer(
+        log.connection.set_authorizer(
             lambda action, what, *_: sqlite3.SQLITE_DENY if action == sqlite3.SQLITE_TRANSACTION else sqlite3.SQLITE_OK
         )
         async with asyncio.timeout(10):

@@ -6,7 +6,7 @@ import asyncio
 import sys
 
 from middle_core.events import RunId
-from middle_core.stores.sqlite.log import SqliteEventLog
+from middle_core.stores.urls import open_store
 from tests.contracts.eventlog_contract import start, text
 
 
@@ -18,13 +18,13 @@ def acknowledge(run_id: RunId, seq: int) -> None:
 
 async def main(url: str) -> None:
     """Four runs, in batches of one to three events, without end. One line per acknowledgement: run_id seq."""
-    async with SqliteEventLog.open(url) as log, asyncio.TaskGroup() as group:
+    async with open_store(url) as store, asyncio.TaskGroup() as group:
 
         async def write() -> None:
-            started = await start(log)
+            started = await start(store.log)
             acknowledge(started.run.run_id, 1)
             for n in range(1_000_000):
-                records = await log.append(started.claim, [text(str(n))] * (1 + n % 3))
+                records = await store.log.append(started.claim, [text(str(n))] * (1 + n % 3))
                 acknowledge(started.run.run_id, records[-1].seq)
 
         for _ in range(4):
