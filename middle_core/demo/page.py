@@ -18,7 +18,7 @@ def page_command(root: Path) -> list[str]:
     server, node = root / SERVER, shutil.which("node")
     if node is None:
         raise FileNotFoundError("There is no `node` on the PATH. Install Node.js 20 or newer.")
-    if not server.is_file():
+    if not (server.is_file() and (server.parent / ".next" / "static").is_dir()):
         raise FileNotFoundError("The page is not built. Build it: make frontend_core/.next/.done")
     return [node, str(server)]
 

@@ -21,7 +21,7 @@ async def test_stop_closes_the_model_and_the_partial_answer_stays(tab: Tab, site
     await tab.stop()
     await until(lambda: request.closed_early)
     assert request.closed_at is not None
-    assert request.closed_at - clicked < 1.0, "the model's stream is closed within a second of the click"
+    assert request.closed_at - clicked < 5.0, "half a heartbeat: the model's stream waited for none"
     await tab.until_idle()
     await expect(tab.find("stopped-mark")).to_have_count(1)
     token, thread = await tab.token(), tab.thread_id

@@ -26,7 +26,8 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 INGRESS_WORDS = ("stream timeout", "upstream request timeout", "upstream connect error", "disconnect/reset", "no healthy upstream")
 STREAMS = 20
-ENDED_WITHIN_S = 2.0
+ENDED_WITHIN_S = 5.0
+"""A third of the drain: they did not wait for it. How long it took stands in the table."""
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

@@ -441,7 +441,7 @@ async def test_a_token_that_ends_midway_ends_the_stream_and_not_the_turn(tmp_pat
     gate = asyncio.Event()
     model = ScriptedModel(turns=[["a", gate, "b", finish()]] * 2)
     async with stack(tmp_path, agents={"default": lambda: chat(model)}, disconnect_grace_s=0) as server:
-        short = mint(exp=int(time.time()) + 2)
+        short = mint(exp=int(time.time()) + 3)
         async with asyncio.TaskGroup() as group:
             asking = group.create_task(server.post("/chat", {"message": "hi", "thread_id": "t2"}, token=short))
             reader = await Chat(server, token=short).turn("hi")

@@ -34,18 +34,20 @@ class Site:
     server: Stack
     model: CerebrasServer
 
-    async def hang_up_at(self, how: str, **more: Any) -> None:
-        """Ask, wait until the model speaks, and go away."""
+    async def hang_up_at(self, how: str, **more: Any) -> float:
+        """Ask, wait until the model speaks, and go away: `time.monotonic()` just before that."""
         body = {"message": "hi", "thread_id": "t1", **more}
         if how == "stream":
             async with Chat(self.server).stream("hi", **more) as reader:
                 await reader.until_type("node_started")
                 await self.speaking()
-            return
+                return time.monotonic()
         async with asyncio.TaskGroup() as group:
             asking = group.create_task(self.server.post("/chat", body))
             await self.speaking()
+            left = time.monotonic()
             asking.cancel()
+        return left
 
     async def speaking(self) -> None:
         await until(lambda: bool(self.model.requests))
@@ -65,11 +67,7 @@ async def site(tmp_path: Path, **changes: Any) -> AsyncIterator[Site]:
 async def test_without_a_grace_the_models_socket_is_closed_at_once(tmp_path: Path, how: str) -> None:
     async with site(tmp_path, disconnect_grace_s=0) as here:
         await here.hang_up_at(how)
-        left = time.monotonic()
-        request = here.model.requests[0]
-        await until(lambda: request.closed_early, 2)
-        assert request.closed_at is not None
-        assert request.closed_at - left < 0.5
+        await until(lambda: here.model.requests[0].closed_early, 4)  # less than the usual grace
         await until(lambda: here.server.parts.supervisor.live == 0)
         status = (await here.server.get("/threads/t1")).json()["lastRun"]
         assert status["status"] == "cancelled"
@@ -82,25 +80,24 @@ async def test_without_a_grace_the_models_socket_is_closed_at_once(tmp_path: Pat
 @pytest.mark.parametrize("how", ["stream", "json"])
 async def test_with_a_grace_it_is_closed_after_it_and_not_before(tmp_path: Path, how: str) -> None:
     async with site(tmp_path, disconnect_grace_s=0.4) as here:
-        await here.hang_up_at(how)
-        left = time.monotonic()
+        left = await here.hang_up_at(how)
         request = here.model.requests[0]
-        await until(lambda: request.closed_early, 5)
+        await until(lambda: request.closed_early)
         assert request.closed_at is not None
-        assert 0.35 <= request.closed_at - left < 1.5
+        assert request.closed_at - left >= 0.4
 
 
 @pytest.mark.parametrize("door", ["chat", "copilotkit"])
 async def test_attaching_within_the_grace_keeps_the_turn(tmp_path: Path, door: str) -> None:
     gate = asyncio.Event()
     model = ScriptedModel(turns=[["a", gate, "b", finish()]])
-    async with stack(tmp_path, agents={"default": lambda: chat(model)}, disconnect_grace_s=0.3) as server:
+    async with stack(tmp_path, agents={"default": lambda: chat(model)}, disconnect_grace_s=60) as server:
         async with Chat(server).stream("hi", query="?tokens=1") as reader:
             await reader.until_type("token")
         again = Chat(server).attach(reader.run_id, reader.last_id) if door == "chat" else server.follow(reader.run_id)
         async with again as second:
-            await second.comments(1)
-            await until_past(0.5)
+            await until(lambda: followers(server) == [1])
+            assert leaving(server) == [], "the grace is off"
             gate.set()
             await second.rest()
         assert model.ended == ["end"]
@@ -120,7 +117,7 @@ async def test_a_turn_may_be_told_to_go_on(tmp_path: Path, how: str) -> None:
                 await reader.until_type("node_started")
         else:
             await hang_up(server, {"message": "hi", "thread_id": "t1", **more}, model)
-        await until_past(0.1)
+        await nobody_is_left(server)
         assert model.ended == []
         gate.set()
         assert text(await Chat(server).ask("hi", **more)) == "ab", "sent again it waits for the same turn"
@@ -130,12 +127,14 @@ async def test_a_turn_may_be_told_to_go_on(tmp_path: Path, how: str) -> None:
 async def test_a_json_caller_who_comes_back_within_the_grace_gets_the_answer(tmp_path: Path) -> None:
     gate = asyncio.Event()
     model = ScriptedModel(turns=[["a", gate, "b", finish()]])
-    async with stack(tmp_path, agents={"default": lambda: chat(model)}, disconnect_grace_s=1) as server:
+    async with stack(tmp_path, agents={"default": lambda: chat(model)}, disconnect_grace_s=60) as server:
         body = {"message": "hi", "thread_id": "t1", "run_id": "mine"}
         await hang_up(server, body, model)
+        await until(lambda: len(leaving(server)) == 1)
         async with asyncio.TaskGroup() as group:
             again = group.create_task(server.post("/chat", body))
-            await until_past(1.2)
+            await until(lambda: followers(server) == [1])
+            assert leaving(server) == [], "the grace is off"
             gate.set()
         assert text(again.result().json()) == "ab"
         assert model.ended == ["end"]
@@ -149,8 +148,10 @@ async def test_one_of_two_who_follow_may_leave(tmp_path: Path) -> None:
             await first.until_type("token")
             async with Chat(server).attach(first.run_id) as second:
                 await second.until_type("node_started")
+                await until(lambda: followers(server) == [2])
                 await first.response.aclose()
-                await until_past(0.1)
+                await until(lambda: followers(server) == [1])
+                assert leaving(server) == []
                 gate.set()
                 await second.rest()
         assert text(response(second)) == "ab"
@@ -180,7 +181,7 @@ async def test_a_page_of_copilotkit_may_leave_as_ever(tmp_path: Path) -> None:
             await reader.until_text("a")
             async with Chat(server).attach(reader.run_id) as seen:
                 await seen.until_type("node_started")
-        await until_past(0.1)
+        await nobody_is_left(server)
         gate.set()
         await until(lambda: model.ended == ["end"])
 
@@ -191,7 +192,7 @@ async def test_a_server_that_is_told_to_stop_lets_go_of_everybody_at_once(tmp_pa
     """One who waits for JSON is told to come again, and finds the same turn in the next process."""
     port, agents = free_port(), "slow=tests.scenarios.slow_agent:build"
     body = {"message": "count 1000", "thread_id": "t1", "run_id": "mine"}
-    async with serve(tmp_path, port=port, agents=agents, env={"MIDDLE_CORE_DRAIN_S": "1"}) as server, asyncio.TaskGroup() as group:
+    async with serve(tmp_path, port=port, agents=agents, env={"MIDDLE_CORE_DRAIN_S": "5"}) as server, asyncio.TaskGroup() as group:
         asking = group.create_task(server.post("/chat", body))
         async with Chat(server, thread="t2").stream("count 1000") as reader:
             await reader.until_type("node_started")
@@ -199,13 +200,12 @@ async def test_a_server_that_is_told_to_stop_lets_go_of_everybody_at_once(tmp_pa
                 pass
             assert server.process is not None
             server.process.terminate()
-            stopped = time.monotonic()
             await reader.rest()
             assert bytes(reader.raw).endswith(b": attach again: drain\n\n")
             answer = await asking
             assert (answer.status_code, answer.json()["code"]) == (503, "draining")
-            assert time.monotonic() - stopped < 2
-        await gone(server.process, 15)
+            assert server.process.returncode is None, "both were let go at once, before the end of the drain"
+        await gone(server.process, 20)
     async with serve(tmp_path, port=port, agents=agents) as server:
         found = await server.post("/chat", body)
         assert (found.status_code, found.json()["status"], found.json()["error"]["code"]) == (200, "failed", "run_lost")
@@ -223,7 +223,19 @@ async def hang_up(server: Stack, body: dict[str, Any], model: ScriptedModel) -> 
         asking.cancel()
 
 
-async def until_past(seconds: float) -> None:
-    """Wait for a time to be over in which something must not happen."""
-    over = asyncio.get_running_loop().time() + seconds
-    await until(lambda: asyncio.get_running_loop().time() >= over)
+def followers(server: Stack) -> list[int]:
+    """How many follow each live run."""
+    return [handle.followers for handle in server.parts.supervisor._handles.values()]
+
+
+def leaving(server: Stack) -> list[float]:
+    """When each run that nobody follows any more will be stopped, on the loop's clock."""
+    return [handle.deadline.when() for handle in server.parts.supervisor._handles.values() if handle.deadline is not None]
+
+
+async def nobody_is_left(server: Stack) -> None:
+    """Until the server has noticed that all are gone, and has had the time to stop their runs: it would do so by a write, and writes are
+    done in the order in which they were asked for."""
+    await until(lambda: not any(followers(server)))
+    for _ in range(3):  # a timer, its task, its write
+        await server.parts.supervisor._log.interrupts.expire()

@@ -335,13 +335,14 @@ async def test_a_held_stream_of_a_thread_that_is_deleted_ends(tmp_path: Path) ->
         assert sequence(reader)[-1] == "paused"
 
 
-async def test_a_held_stream_closes_for_a_drain_within_a_second(tmp_path: Path) -> None:
-    async with stack(tmp_path, agents={"default": lambda: ask("ok?")}) as server, Chat(server).stream("hi", query="?hold=1") as reader:
+async def test_a_held_stream_closes_for_a_drain_and_waits_for_no_heartbeat(tmp_path: Path) -> None:
+    async with (
+        stack(tmp_path, agents={"default": lambda: ask("ok?")}, heartbeat_s=600) as server,
+        Chat(server).stream("hi", query="?hold=1") as reader,
+    ):
         await reader.until_type("paused")
-        began = time.perf_counter()
         server.parts.supervisor.begin_drain()
         await reader.rest()
-        assert time.perf_counter() - began < 1.0
         assert bytes(reader.raw).endswith(b"retry: 1000\n: attach again: drain\n\n")
 
 
@@ -377,7 +378,7 @@ async def test_the_wait_is_what_the_database_says(tmp_path: Path) -> None:
         assert answered is not None
         waited = reader.events[-1]["human_wait_ms"]
         assert waited == held.events[-1]["human_wait_ms"] == answered - asked
-        assert 200 <= waited < 5_000
+        assert waited >= 200
 
 
 @pytest.mark.slow
@@ -387,8 +388,8 @@ async def test_the_wait_is_measured_right_across_a_restart(tmp_path: Path, how: 
     port, agents = free_port(), "hitl=tests.scenarios.hitl_agent:build"
     env = {"HITL_FILE": str(tmp_path / "done")}
     async with serve(tmp_path, port=port, agents=agents, env=env) as server:
-        [card] = (await Chat(server).ask("delete thing"))["interrupts"]
         asked_at = time.time()
+        [card] = (await Chat(server).ask("delete thing"))["interrupts"]
         assert server.process is not None
         getattr(server.process, how)()
         await server.process.wait()
@@ -399,7 +400,7 @@ async def test_the_wait_is_measured_right_across_a_restart(tmp_path: Path, how: 
         assert response(reader)["status"] == "completed"
         [(status, asked, answered)] = rows(tmp_path)
         assert (status, answered) == ("executed", asked + waited)
-        assert 300 < waited <= took_ms + 100, "the time in which no server ran counts"
+        assert 300 < waited <= took_ms, "the time in which no server ran counts"
         async with Chat(server).attach(reader.run_id) as again:
             await again.rest()
         assert again.frames == reader.frames, "and is told so ever after"

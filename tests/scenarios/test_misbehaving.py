@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -102,15 +101,14 @@ async def test_a_sync_node_that_blocks_stalls_nobody(tmp_path: Path) -> None:
     go_on = threading.Event()
 
     def blocks(_state: Any) -> Any:
-        go_on.wait(PATIENCE_S)
+        go_on.wait(60)
         return {}
 
     agents = {"default": lambda: one_node(blocks), "other": lambda: one_node(lambda _state: {})}
     async with stack(tmp_path, agents=agents, heartbeat_s=0.05) as server, server.say("hi") as blocked:
         await blocked.comments(4)
-        started = time.perf_counter()
         assert (await server.http.get(server.url + "/readyz")).status_code == 200
         assert (await server.ask("quick", agent="other", thread="t2")).types[-1] == "RUN_FINISHED"
-        assert time.perf_counter() - started < PATIENCE_S / 2
+        assert (await server.get("/threads/t1")).json()["running"], "all that while it blocks"
         go_on.set()
         assert (await blocked.rest()).types[-1] == "RUN_FINISHED"

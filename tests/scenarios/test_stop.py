@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from langchain_core.tools import tool
 from tests.fakes.agui_verify import verify_streams
 from tests.fakes.graphs import chat
 from tests.fakes.models import ScriptedModel, call, finish
-from tests.fakes.stack import PATIENCE_S, run_input, stack, user
+from tests.fakes.stack import run_input, stack, user
 from tests.fakes.until import until
 from tests.scenarios.agents import tool_agent
 
@@ -22,13 +21,11 @@ from tests.scenarios.agents import tool_agent
 async def test_stop_closes_the_model_keeps_the_text_and_ends_once(tmp_path: Path) -> None:
     never = asyncio.Event()
     model = ScriptedModel(turns=[["partial ", "answer", never, "never said"], ["the next", finish()]])
-    async with stack(tmp_path, agents={"default": lambda: chat(model)}) as server:
+    async with stack(tmp_path, agents={"default": lambda: chat(model)}, beat_s=600, lease_s=1800) as server:  # it waits for no beat
         async with server.say("hi") as reader:
             await reader.until_text("partial answer")
-            clicked = time.perf_counter()
             assert await server.stop()
             await until(lambda: model.ended == ["cancelled"])
-            assert time.perf_counter() - clicked < 1.0
             await reader.rest()
         terminals = [event for event in reader.events if event["type"] in {"RUN_FINISHED", "RUN_ERROR"}]
         assert reader.types[-2:] == ["middle_core.run_cancelled", "RUN_FINISHED"]
@@ -117,7 +114,7 @@ async def test_an_async_tool_sees_the_cancellation_and_its_call_gets_a_result(tm
         """A slow tool."""
         try:
             entered.set()
-            await asyncio.sleep(PATIENCE_S * 10)
+            await asyncio.Event().wait()
         except asyncio.CancelledError:
             seen.append("cancelled")
             raise
@@ -154,7 +151,7 @@ async def test_a_tool_that_had_finished_keeps_its_result(tmp_path: Path) -> None
     async def slow(q: str) -> str:
         """A slow tool."""
         entered.set()
-        await asyncio.sleep(PATIENCE_S * 10)
+        await asyncio.Event().wait()
         return q
 
     calls = [call("quick", {"q": "a"}, call_id="c1", index=0), call("slow", {"q": "b"}, call_id="c2", index=1), finish("tool_calls")]

@@ -15,12 +15,12 @@ from tests.fakes.tokens import mint
 async def test_the_stream_ends_with_the_token_and_goes_on_with_the_next(tmp_path: Path) -> None:
     gate = asyncio.Event()
     model = ScriptedModel(turns=[["a", gate, "b", finish()]])
-    ends = int(time.time()) + 2
+    ends = int(time.time()) + 3
     short, fresh = mint(exp=ends), mint(exp=ends + 300)
     async with stack(tmp_path, agents={"default": lambda: chat(model)}) as server:
         async with server.say("hi", token=short) as reader:
             await reader.rest()
-        assert abs(time.time() - ends) < 1.5
+        assert time.time() > ends - 0.1, "not before the token does"
         assert reader.events[-1]["name"] == "middle_core.reattach"
         assert reader.events[-1]["value"]["reason"] == "token_expired"
         refused = await server.get(f"/copilotkit/runs/{reader.run_id}/events", token=short)
