@@ -1,6 +1,6 @@
-"""Write the published schemas and the golden bytes of /chat again: `make schema`. Look at the difference before it is committed.
+"""Write the published schemas and the golden bytes of /chat from the code: `make schema`. Review the difference before you commit it.
 
-Another schema is another version: raise `VERSION` in `chat_response.py` first, then run this, and the old files stay as they are.
+A changed schema is a new version: raise `VERSION` in `transports.chat.response` first, then run this. The old files stay as they are.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ GOLDEN = ROOT / "tests" / "unit" / "transports" / "chat" / "golden"
 
 
 def routes() -> APIRouter:
-    """The routes of /chat; only looked at."""
+    """The routes of /chat. Nothing calls them."""
     nothing: Any = None
     return chat.router(nothing, Caller(nothing), nothing, default_agent="", max_body_bytes=1)
 

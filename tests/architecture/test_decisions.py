@@ -1,4 +1,4 @@
-"""A decision names its code and its check, and both are there."""
+"""Each decision names its code and its check, and both files exist."""
 
 from __future__ import annotations
 

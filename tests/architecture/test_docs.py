@@ -1,4 +1,4 @@
-"""What the documents claim is what the code says."""
+"""What the documents say of settings, endpoints, events and error codes is true."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_the_pages_variables_are_documented() -> None:
 
 def test_every_endpoint_is_documented() -> None:
     app = FastAPI()
-    nothing: Any = None  # only the routes are looked at
+    nothing: Any = None  # only the routes are needed
     caller = Caller(nothing)
     app.include_router(health.router(nothing))
     app.include_router(threads.router(nothing, caller))

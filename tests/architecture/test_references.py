@@ -48,7 +48,7 @@ def text_of(name: str) -> str:
 
 
 def is_there(path: str) -> bool:
-    """Whether the path is that of a file or folder here, or the end of one: `proxy/runner.ts` says enough."""
+    """Whether a file or folder of the repository has this path, or a path that ends so: `proxy/runner.ts` is enough."""
     wanted = path.rstrip("/")
     return any(name == wanted or name.endswith(f"/{wanted}") for name in (*FILES, *FOLDERS))
 
@@ -68,7 +68,7 @@ def named_files(name: str) -> Iterator[str]:
             yield token
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page != "CHANGELOG.md"])  # which also names what is gone
+@pytest.mark.parametrize("page", [page for page in PAGES if page != "CHANGELOG.md"])  # it also names files that are gone
 def test_every_file_that_a_page_names_is_there(page: str) -> None:
     assert [path for path in named_files(page) if not is_there(path)] == []
 

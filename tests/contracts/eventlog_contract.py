@@ -1,6 +1,6 @@
-"""What every `EventLog` adapter keeps. An adapter's test module subclasses `EventLogContract`.
+"""What every `EventLog` adapter must do. The test module of an adapter subclasses `EventLogContract`.
 
-The laws that hold for all interleavings are in `eventlog_laws`.
+Properties that hold for all interleavings are in `eventlog_laws`.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ async def drain(log: EventLog, run_id: RunId, after: int = 0) -> list[Record]:
 
 
 def of_kind(outcomes: Sequence[Any], kind: type) -> list[Any]:
-    """Those of gathered outcomes that are of this kind."""
+    """The gathered outcomes of this type."""
     return [outcome for outcome in outcomes if isinstance(outcome, kind)]
 
 
@@ -277,7 +277,7 @@ class EventLogContract(StoreContract):
         assert [record.event["delta"] for record in first[1:-1]] == awkward
 
     async def test_reading_is_bounded_in_bytes_and_comes_to_the_end(self, log: EventLog) -> None:
-        """A follower holds what it read until its client has taken it: 256 large events must not be in memory at once."""
+        """A follower keeps a batch in memory until its client has taken it, so a batch must not hold 256 large events."""
         started = await start(log)
         for _ in range(12):
             await log.append(started.claim, [text("x" * 500_000)])

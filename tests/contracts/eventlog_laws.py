@@ -1,4 +1,4 @@
-"""What holds in every `EventLog` for all interleavings: property tests, subclassed like the contract."""
+"""Property tests: what holds in every `EventLog` for all interleavings. Subclassed like the contract."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Follower:
     seen: list[Record] = field(default_factory=list)
 
     async def pull(self, *, heartbeat_s: float) -> bool:
-        """Take one batch, attached anew if need be. False for an empty batch or the end."""
+        """Take one batch, after attaching again if needed. False for an empty batch or at the end."""
         if self.stream is None:
             after = self.seen[-1].seq if self.seen else 0
             self.stream = follow(self.log, self.run_id, after=after, heartbeat_s=heartbeat_s)
@@ -149,7 +149,7 @@ class EventLogLaws(StoreContract):
 
 @dataclass
 class Modelled:
-    """What a run should be."""
+    """The state that a run should have."""
 
     thread: int
     claim: Claim
@@ -159,7 +159,7 @@ class Modelled:
 
 
 class LifecycleMachine(RuleBasedStateMachine):
-    """Two threads, any commands, by current and by superseded claims, against a model of a few lines."""
+    """Any commands on two threads, with current and with superseded claims, compared with a small model."""
 
     claims: Bundle[Claim] = Bundle("claims")
 
@@ -183,11 +183,11 @@ class LifecycleMachine(RuleBasedStateMachine):
             self.home.cleanup()
 
     def active(self, thread: int) -> list[RunId]:
-        """By the model: at most one."""
+        """The active runs of the model: at most one."""
         return [run_id for run_id, run in self.runs.items() if run.thread == thread and run.status.active]
 
     def valid(self, claim: Claim) -> bool:
-        """By the model: whether this claim may write."""
+        """Whether this claim may write, according to the model."""
         run = self.runs.get(claim.run_id)
         return run is not None and run.claim == claim and run.status.active
 

@@ -1,4 +1,4 @@
-"""What every `InterruptLog` keeps: asked once, answered once, begun once, and every answer written down."""
+"""What every `InterruptLog` must do: a question is asked, answered and begun once, and every answer is written down."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NOTHING = {"ok": False, "text": "nothing was done"}
 
 
 def question(interrupt_id: str = "i1", **changes: Any) -> NewInterrupt:
-    """An approval that nobody else asks for."""
+    """An approval with an id of its own."""
     plain = {
         "kind": InterruptKind.APPROVAL,
         "channel": Channel.INTERRUPT,
@@ -36,14 +36,14 @@ def question(interrupt_id: str = "i1", **changes: Any) -> NewInterrupt:
 
 
 def yes(interrupt_id: str = "i1", **changes: Any) -> Answer:
-    """Go ahead."""
+    """The answer yes."""
     return Answer(
         interrupt_id=interrupt_id, **{"decision": S.APPROVED, "channel": Channel.INTERRUPT, "by": ALICE, "digest": "d1", **changes}
     )
 
 
 async def asked(store: Store, *new: NewInterrupt, thread: Thread | None = None) -> Claim:
-    """A run that asks these (one question by default) and ends; the claim of the run that brings the answer."""
+    """Make a run that asks these questions (one by default) and ends. Returns the claim of the run that brings the answer."""
     asking = await start(store.log, thread)
     await store.questions.open(asking.claim, new or [question()])
     await end(store.log, asking.claim, RunStatus.INTERRUPTED)

@@ -16,7 +16,7 @@ TINY = TailBounds(records=4, bytes=2_000, total_bytes=3_000)
 
 
 class TestSqlite(EventLogContract, EventLogLaws, InterruptLogContract):
-    """As it ships."""
+    """With the bounds of production."""
 
     def url(self, home: Path) -> str:
         return f"sqlite:///{home}/log.db"
@@ -26,7 +26,7 @@ class TestSqlite(EventLogContract, EventLogLaws, InterruptLogContract):
 
 
 class TestSqliteWithATinyTail(EventLogContract, EventLogLaws, InterruptLogContract):
-    """Nearly everything comes from the database."""
+    """With a tail so small that nearly every read goes to the database."""
 
     def url(self, home: Path) -> str:
         return f"sqlite:///{home}/log.db"

@@ -1,4 +1,4 @@
-"""The browser's side of a case: what it holds after each stream, and what it sends next."""
+"""The browser's side of a case: the messages that it has after each stream, and what it sends next."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.fakes.play import client
 Message = dict[str, Any]
 
 NEW_ONLY = "new only"
-"""In a body, and not sent: the messages are those that are new."""
+"""A key of the body that is not sent. It says that the body's messages are only the new ones."""
 
 
 class Browser:
@@ -28,13 +28,13 @@ class Browser:
         return {"id": f"h{self._said}", "role": "user", "content": content}
 
     def sends(self, body: dict[str, Any]) -> None:
-        """A request goes out; what it holds is shown. A browser that sends what is new only keeps the rest."""
+        """Send a request; its messages are shown. If it holds only the new messages, the older ones stay too."""
         kept = self.messages if body.pop(NEW_ONLY, False) else []
         self.messages = [*kept, *body["messages"]]
         self.interrupts = []
 
     def receives(self, events: Sequence[Event]) -> None:
-        """A stream has come in."""
+        """Take in a whole stream."""
         self.messages = folded(self.messages, events)
         self.interrupts = [
             asked for one in events if one["type"] == "RUN_FINISHED" for asked in (one.get("outcome") or {}).get("interrupts", [])
@@ -49,8 +49,8 @@ class Browser:
 def folded(shown: Sequence[Message], events: Sequence[Event]) -> list[Message]:
     """What @ag-ui/client 0.0.59 shows after these events.
 
-    A snapshot does not replace its messages: it keeps its own order, puts what is new last, and keeps the reasoning that the
-    snapshot lacks altogether.
+    A snapshot does not replace the client's messages. The client keeps its own order, puts new messages last, and keeps
+    reasoning that the snapshot lacks.
     """
     messages, since = list(shown), 0
     for at, one in enumerate(events):

@@ -1,4 +1,4 @@
-"""What a case is, and the words in which cases are written."""
+"""What a case is, and the functions with which cases are written."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from tests.fakes.models import ScriptedModel
 
 Body = dict[str, Any]
 Stop = Callable[[Event], bool] | asyncio.Event
-"""At the first event for which it holds, or when the graph sets it."""
+"""When a run is stopped: at the first event for which the condition holds, or when the graph sets the event."""
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One request. body: what the browser adds to its request; stop: when the person stops the run."""
+    """One request. body: what the browser adds to its request. stop: when the person stops the run."""
 
     body: Callable[[Browser], Body]
     stop: Stop | None = None
@@ -34,7 +34,7 @@ class Turn:
 class Script:
     """A case, ready to be played once.
 
-    models: what they were given is part of the golden. did: what the graph did in the world, in its own words.
+    models: the golden file records what they were given. did: side effects that the graph reports, in its own words.
     """
 
     graph: Graph
@@ -46,7 +46,7 @@ class Script:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A case. why: what the SDK does wrong; empty where it is the oracle. beside: what is compared beside the essence."""
+    """A case. why: what the SDK does wrong; empty if the SDK is the oracle. beside: what is compared besides the essence."""
 
     family: str
     name: str
@@ -69,7 +69,7 @@ _CASES: dict[str, Case] = {}
 def case(
     *upstream: str, why: str = "", beside: Sequence[str] = (), http: bool = False
 ) -> Callable[[Callable[[], Script]], Callable[[], Script]]:
-    """Declare a case: the function builds it, its docstring says what must hold.
+    """Declare a case. The function builds the case, and its docstring says what must hold.
 
     upstream: public issues about the fault. http: also played through the whole server. For the rest see `Case`.
     """
@@ -111,7 +111,7 @@ def say_only(content: Any) -> Turn:
 
 
 def answer(*payloads: Any, first: int = 0, cancelled: bool = False, words: str = "") -> Turn:
-    """A person answers the open questions in their order, from `first` on; with `words`, something is said as well."""
+    """A person answers the open questions in order, starting with number `first`. words: a message that goes along."""
 
     def body(browser: Browser) -> Body:
         ids = [one["id"] for one in browser.interrupts[first:]]
@@ -126,7 +126,7 @@ def answer(*payloads: Any, first: int = 0, cancelled: bool = False, words: str =
 
 
 def results(*contents: str) -> Turn:
-    """The browser's own tools are done: one result for each open call, in their order."""
+    """The browser's own tools have finished: one result for each open call, in order."""
 
     def body(browser: Browser) -> Body:
         told = [

@@ -28,7 +28,7 @@ INSTALL_S, PLAY_S = 600, 300
 
 
 def chosen(known: Sequence[str], pinned: str) -> list[str]:
-    """Of the versions of a package, newest first, those to look at."""
+    """Choose the versions to look at. versions: all versions of a package, newest first."""
     at = known.index(pinned)
     return [*known[:at][:ASIDE], *known[at + 1 :][:ASIDE]]
 
@@ -61,7 +61,7 @@ def environment(package: str, version: str) -> Path:
     listed = FOLDER / f"{package}-{version}.txt"
     listed.write_text(wanted, encoding="utf-8")
     _run(UV, "venv", "--quiet", "--clear", "--python", sys.executable, place)
-    # The list is an override too: what the other version asks for beside it is installed, but moves nothing of ours.
+    # The list is also an override: further packages of the other version are installed, but they change no version of ours.
     _run(UV, "pip", "install", "--quiet", "--python", python, "--requirements", listed, "--override", listed)
     done.write_text(wanted, encoding="utf-8")
     return python
@@ -72,7 +72,7 @@ def _run(*command: str | Path) -> None:
 
 
 async def played() -> dict[str, Any]:
-    """In the environment of this Python: what each case tells otherwise than its golden file."""
+    """How each case differs from its golden file, with the packages of this Python."""
     from tests.corpus import golden  # noqa: PLC0415 - imports the SDK, which may not import at all in this version
     from tests.corpus.case import all_cases  # noqa: PLC0415
     from tests.corpus.playing import ours, theirs  # noqa: PLC0415

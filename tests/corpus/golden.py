@@ -1,4 +1,4 @@
-"""Golden files: what a case told, written so that a diff can be read."""
+"""Golden files: the streams of a case, written so that a diff can be read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_TEXT = 500
 
 
 def path(case: Case) -> Path:
-    """Where a case's golden file lies."""
+    """The path of a case's golden file."""
     return FOLDER / case.family / f"{case.name}.json"
 
 
@@ -26,7 +26,7 @@ def orphans() -> list[Path]:
 
 
 def made(case: Case, ours: Played, theirs: Played) -> dict[str, Any]:
-    """The golden of what was played."""
+    """The content of the golden file for a played case."""
     differs = difference(case, ours, theirs)
     header: dict[str, Any] = {"case": case.key, "about": case.about, "upstream": list(case.upstream)}
     header |= {"oracle": "ours", "why": case.why, "sdk": differs} if case.why else {"oracle": "sdk"}
@@ -35,13 +35,13 @@ def made(case: Case, ours: Played, theirs: Played) -> dict[str, Any]:
 
 
 def difference(case: Case, ours: Played, theirs: Played) -> dict[str, Any]:
-    """What the SDK told, in the aspects in which it differs from ours."""
+    """The aspects in which the SDK's stream differs from ours, as the SDK has them."""
     mine, other = (plain(essence(one, case.beside)) for one in (ours, theirs))
     return {aspect: _shortened(other[aspect]) for aspect in mine if mine[aspect] != other[aspect]}
 
 
 def _shortened(value: Any) -> Any:
-    """A golden file is to be read."""
+    """Shorten long texts, because people read golden files."""
     match value:
         case str():
             return value if len(value) <= MAX_TEXT else f"{value[:80]}... ({len(value)} characters)"
@@ -54,7 +54,7 @@ def _shortened(value: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """As JSON brings it back."""
+    """The value after a round trip through JSON."""
     return json.loads(json.dumps(value))
 
 
@@ -67,7 +67,7 @@ def read(case: Case) -> dict[str, Any]:
 
 
 def write(case: Case, golden: Mapping[str, Any]) -> bool:
-    """Write it; whether that changed anything."""
+    """Write the file. Returns whether it changed."""
     text = as_text(golden)
     place = path(case)
     if place.exists() and place.read_text(encoding="utf-8") == text:

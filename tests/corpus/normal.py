@@ -14,12 +14,12 @@ from tests.fakes.play import json_or_text
 _RANDOM_ID = re.compile(
     r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"  # a UUID
     r"|(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])"  # its hex, or LangGraph's hash of a question
-    r"|(?<=-)[0-9a-f]{8}\b"  # what `runs.graph.ids` makes an id unique with
+    r"|(?<=-)[0-9a-f]{8}\b"  # the suffix with which `runs.graph.ids` makes an id unique
 )
 _DROPPED = frozenset({"timestamp", "startedAt", "latencyMs", "correlationId", "parentRunId"})
-"""Times, and what only the server gives."""
+"""Keys with times, and keys that only the server sets."""
 _TOLD_BY_THE_ENGINE = frozenset({Custom.TURN.value, Custom.INTERRUPT_RESOLVED.value, Custom.WAITING.value, QUESTION_ACTIVITY})
-"""What a stream over HTTP has and the source does not tell."""
+"""Events that a stream over HTTP has and the source does not send."""
 _DELTAS = {
     "TEXT_MESSAGE_CONTENT": "messageId",
     "TOOL_CALL_ARGS": "toolCallId",
@@ -28,7 +28,7 @@ _DELTAS = {
 
 
 def stable(played: Played, *, numbered: bool = True) -> Played:
-    """The same with stable ids, without times, neighbouring deltas joined. numbered: ids that differ stay different."""
+    """The stream with stable ids, without times, and with neighbouring deltas joined. numbered: ids that differ stay different."""
     numbers: dict[str, str] = {}
 
     def number(found: re.Match[str]) -> str:
@@ -57,7 +57,7 @@ def stable(played: Played, *, numbered: bool = True) -> Played:
 
 
 def joined(events: Sequence[Event]) -> list[Event]:
-    """Neighbouring deltas of one thing as one: how many there are is a matter of time."""
+    """Join neighbouring deltas of one message or call, because their number depends on timing."""
     found: list[Event] = []
     for event in events:
         key = _DELTAS.get(event["type"])
@@ -107,7 +107,7 @@ def _end(events: Sequence[Event]) -> str:
 
 
 def _messages(shown: Sequence[dict[str, Any]]) -> list[list[Any]]:
-    """Roles, texts, calls; a result stands with its call, as a page shows it, wherever its message is. Reasoning is an aspect of its own."""
+    """Roles, texts and calls. A result is shown with its call, as on a page, wherever its message is. Reasoning is an aspect of its own."""
     results = {one["toolCallId"]: one.get("content") for one in shown if one["role"] == "tool"}
     return [
         [
@@ -157,12 +157,12 @@ def _steps(events: Sequence[Event]) -> dict[str, list[str]]:
 
 
 def _step(event: Event) -> str:
-    """The node's own name: ours are paths, and numbered where a loop comes again."""
+    """The node's own name. Our step names are paths, with a number if a node runs again."""
     return str(event["stepName"].partition(" #")[0].rpartition(":")[2])
 
 
 def _state(events: Sequence[Event]) -> list[Any]:
-    """The state that is shown last, and how many snapshots there were. Of messages in it only how many they are."""
+    """The last state that is shown, and the number of snapshots. For messages in the state, only their number."""
     shown = [one["snapshot"] for one in events if one["type"] == "STATE_SNAPSHOT"]
     snapshots = sum(one["type"] == "MESSAGES_SNAPSHOT" for one in events)
     last = {key: f"{len(value)} messages" if key == "messages" else value for key, value in shown[-1].items()} if shown else None
@@ -170,12 +170,12 @@ def _state(events: Sequence[Event]) -> list[Any]:
 
 
 def _custom(events: Sequence[Event]) -> list[Any]:
-    """CUSTOM events that a page may listen for, but for ours."""
+    """CUSTOM events that a page may listen for, except the server's."""
     return [[one["name"], one.get("value")] for one in events if one["type"] == "CUSTOM" and not one["name"].startswith("middle_core.")]
 
 
 def _ours(events: Sequence[Event]) -> list[str]:
-    """CUSTOM events with names of the server's, but for those that every run has."""
+    """The server's CUSTOM events, except those that every run has."""
     usual = {"middle_core.run", "middle_core.topology", "middle_core.node_started", "middle_core.node_completed"}
     return [
         one["name"] for one in events if one["type"] == "CUSTOM" and one["name"].startswith("middle_core.") and one["name"] not in usual
@@ -183,13 +183,13 @@ def _ours(events: Sequence[Event]) -> list[str]:
 
 
 def _known(shown: Sequence[dict[str, Any]], events: Sequence[Event]) -> list[str]:
-    """Messages that were streamed under one id and are shown under another at the end."""
+    """Messages that were streamed under one id and are shown under another one at the end."""
     streamed = {one["messageId"] for one in events if one["type"] in ("TEXT_MESSAGE_START", "TOOL_CALL_RESULT")}
     return [f"{len(streamed - {one['id'] for one in shown})} streamed messages are gone"]
 
 
 def _encrypted(events: Sequence[Event]) -> list[str]:
-    """What is kept for the provider and not shown."""
+    """Values that are kept for the provider and not shown."""
     return [one["encryptedValue"] for one in events if one["type"] == "REASONING_ENCRYPTED_VALUE"]
 
 

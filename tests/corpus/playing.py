@@ -33,7 +33,7 @@ MAX_EVENT_BYTES = 20_000
 
 @dataclass(slots=True)
 class Played:
-    """What came of a case: a stream and the browser's messages for each turn, what the models saw, what the graph did."""
+    """A played case: for each turn the stream and the browser's messages; what the models saw; what the graph did."""
 
     streams: list[list[Event]] = field(default_factory=list)
     shown: list[list[dict[str, Any]]] = field(default_factory=list)
@@ -71,7 +71,7 @@ async def _sent_stream(server: Stack, agent: str, body: RunAgentInput, turn: Tur
 
 
 async def theirs(case: Case) -> Played:
-    """The stock SDK. Where it raises, its endpoint cuts the connection: told here as RUN_ERROR with code `cut`."""
+    """The stock SDK. If it raises, its endpoint cuts the connection; here that is a RUN_ERROR with the code `cut`."""
     script = case.build()
     return await _play(script, lambda body, turn: _their_stream(script, body, turn))
 
@@ -149,7 +149,7 @@ async def _their_stream(script: Script, body: RunAgentInput, turn: Turn) -> Asyn
 
 
 async def _until_stopped(events: Any, turn: Turn) -> AsyncIterator[Event]:
-    """The events; where the turn is stopped, those up to the one Task.cancel() that a stop is."""
+    """The events. If the turn is stopped, the events up to the Task.cancel() of the stop."""
     if turn.stop is None:
         async with aclosing(events):
             async for event in events:

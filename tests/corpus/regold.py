@@ -1,4 +1,4 @@
-"""Write golden files anew: `python -m tests.corpus.regold [case or family ...]`. Says what changed; review it as you would code."""
+"""Write golden files again: `python -m tests.corpus.regold [case or family ...]`. It says what changed; review that like code."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.corpus.playing import ours, theirs
 
 
 async def regold(names: Sequence[str]) -> int:
-    """Write what differs. Returns the number of cases whose claim about the SDK does not hold: those want another `why`."""
+    """Write what differs. Returns the number of cases whose claim about the SDK is false; they need another `why`."""
     wrong = 0
     wanted = {key: one for key, one in all_cases().items() if not names or key in names or one.family in names}
     for key, case in wanted.items():

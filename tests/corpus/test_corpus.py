@@ -1,4 +1,4 @@
-"""Every case tells its golden streams, here and over HTTP; the claim about the SDK is true; outside judges accept every stream."""
+"""Every case produces its golden streams, here and over HTTP; its claim about the SDK is true; outside validators accept every stream."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ async def test_every_stream_is_accepted_by_the_browsers_client_and_by_the_valida
     verdicts = await verify_streams(list(streams.values()))
     assert {name: one for name, one in zip(streams, verdicts, strict=True) if not one.ok} == {}
     assert {name: bad for name, events in streams.items() if (bad := violations(events))} == {}
-    # What the real client makes of a stream is what the browser of these cases makes of it.
+    # The browser of these cases makes the same of a stream as the real client.
     shown = {name: essence(one.messages) for name, one in zip(streams, verdicts, strict=True)}
     assert shown == {name: essence(folded([], events)) for name, events in streams.items()}
 
