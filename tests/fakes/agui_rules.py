@@ -1,6 +1,6 @@
-"""The rules of a legal run, plainly: written from the protocol's documents and from what its clients refuse.
+"""The rules of a legal run, written from the protocol's documents and from what its clients refuse.
 
-It shares nothing with `agui.gate`, so that the two can disagree.
+This module shares no code with `agui.gate`, so that a fault of the gate shows.
 """
 
 from __future__ import annotations

@@ -28,8 +28,8 @@ Stream = Sequence[Event] | bytes
 
 ALLOWED = frozenset(
     {
-        "AGUI204",  # arguments that are no JSON: a model wrote them, or a stop cut them; the stream is legal all the same
-        "AGUI207",  # a result for a call of an earlier run: that is what a run after an approval begins with
+        "AGUI204",  # arguments that are not JSON: a model wrote them, or a stop cut them off; the stream is still legal
+        "AGUI207",  # a result for a call of an earlier run: a run after an approval begins with one
     }
 )
 

@@ -1,4 +1,4 @@
-"""What the Cerebras service refuses, as documented and as reported: the strict half of the fake server.
+"""Requests that the Cerebras service refuses, as documented and as reported by users. The fake server checks with these rules.
 
 Pure. Sources: https://inference-docs.cerebras.ai/api-reference/chat-completions, agno-agi/agno#4508,
 langchain-ai/langchainjs#8643, anomalyco/opencode#33413.

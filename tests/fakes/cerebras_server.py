@@ -1,8 +1,8 @@
 """A stand-in for the Cerebras chat-completions service on a loopback port, for the real SDK to talk to.
 
-It speaks the documented format (streaming and not, tools, reasoning, usage, time_info, error bodies, rate-limit headers), is as
-strict about what it is sent as the real service, and can be scripted to misbehave in every way a network can. It writes bytes
-itself, so that a cut, a missing end marker or one-byte delivery is exactly that. It shares no code with what it tests.
+It speaks the documented format (streaming and not, tools, reasoning, usage, time_info, error bodies, rate-limit headers). It is as
+strict about requests as the real service, and a script can make it misbehave in every way in which a network can. It writes the bytes
+itself, so a cut, a missing end marker or one-byte delivery is exact. It shares no code with what it tests.
 
 In process::
 
@@ -15,7 +15,7 @@ In process::
 
     python -m tests.fakes.cerebras_server --port 0 --rate 2000 --tokens 1000 --script 429-once
 
-prints its URL on the first line. `SCRIPTS` names the scripts; after a script, or without one, it is a plausible assistant: see `assistant`.
+prints its URL on the first line. `SCRIPTS` names the scripts. After a script, or without one, `assistant` answers.
 """
 
 from __future__ import annotations
@@ -96,9 +96,9 @@ class Reply:
     reasoning: str = ""
     calls: Sequence[Call] = ()
     interleaved: bool = False
-    """Pieces of several calls in turn instead of one call after the other."""
+    """Send pieces of several calls in turn, instead of one call after the other."""
     finish_reason: str | None = ""
-    """Empty: what fits. None: never sent."""
+    """Empty: the one that fits the answer. None: never sent."""
     rate: float = 0.0
     """Deltas a second; 0 means as fast as the socket takes them."""
 
@@ -114,12 +114,12 @@ class Reply:
     cut_after: int | None = None
     """Abort the connection after so many deltas."""
     hang_after: int | None = None
-    """Send nothing more after so many deltas, until the client goes."""
+    """After so many deltas send nothing more, until the client leaves."""
     error_after: int | None = None
     """An error object as the next frame after so many deltas; `error` and `error_status` say which."""
     error_status: int = 500
     raw_after: tuple[int, bytes] | None = None
-    """These very bytes after so many deltas."""
+    """Send exactly these bytes after so many deltas."""
 
 
 @dataclass(eq=False)
@@ -136,7 +136,7 @@ class Request:
     closed_early: bool = False
     """The client closed the connection before the answer was complete."""
     closed_at: float | None = None
-    """`time.monotonic()` of that."""
+    """The `time.monotonic()` at which the client closed it."""
     over: asyncio.Event = field(default_factory=asyncio.Event)
     sending: asyncio.Event = field(default_factory=asyncio.Event)
     """Set with the first delta."""
@@ -181,7 +181,7 @@ class CerebrasServer:
         await self._server.wait_closed()
 
     def answer(self, connection: _Connection, request: Request) -> asyncio.Task[None]:
-        """The task that answers; the server owns it and ends it with itself."""
+        """The task that answers. The server owns the task and ends it when it stops."""
         task = asyncio.get_running_loop().create_task(self._respond(connection, request))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -284,7 +284,7 @@ class _Connection(asyncio.Protocol):
         self._task = self._server.answer(self, request)
 
     def eof_received(self) -> bool:
-        return False  # close: a client that shuts its sending side is gone
+        return False  # close: a client that closes its sending side has left
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._writable.set()
@@ -307,7 +307,7 @@ class _Connection(asyncio.Protocol):
         await self._writable.wait()
 
     async def send(self, data: bytes) -> None:
-        """Body bytes, chunked, in pieces of `piece` bytes, each of which really goes out alone."""
+        """Send body bytes, chunked, in pieces of `piece` bytes. Each piece is a write of its own."""
         for part in (data[i : i + self.piece] for i in range(0, len(data), self.piece)) if self.piece else (data,):
             self.transport.write(b"%x\r\n%s\r\n" % (len(part), part))
             await self._writable.wait()
@@ -501,7 +501,7 @@ SCRIPTS: Mapping[str, Sequence[Reply]] = {
     "parallel": [Reply(calls=[Call("search_knowledge", {"query": "a"}), Call("search_knowledge", {"query": "b"})])],
     "hang": [Reply("Half of the answer and then nothing", hang_after=4)],
 }
-"""What the first requests get; the assistant answers after them."""
+"""The answers to the first requests. After them the assistant answers."""
 
 
 @contextlib.contextmanager

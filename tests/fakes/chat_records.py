@@ -1,4 +1,4 @@
-"""Records of a run as the engine writes them, made by hand: for what is projected from a log, without a log.
+"""Records of a run, made by hand as the engine writes them, for tests of projections without a log.
 
 `Log` numbers them from 1; each is 10 ms after the one before. The helpers make the events that a run of a graph consists of.
 """

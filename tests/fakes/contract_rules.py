@@ -1,4 +1,4 @@
-"""Whether a stream keeps the contract: every value of ours in it, held to its model in `middle_core.contract`."""
+"""Checks that a stream keeps the contract: each value of ours in it is validated by its model in `middle_core.contract`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from middle_core.events import QUESTION_ACTIVITY, Custom, Event
 
 
 def breaches(events: Sequence[Event]) -> list[str]:
-    """What a stream says otherwise than its model, in words; of a part of a stream too."""
+    """Where a stream, or a part of one, differs from the models, in words."""
     cards = {one["toolCallId"] for one in events if one["type"] == "TOOL_CALL_START" and one["toolCallName"] == CARD_TOOL}
     broken: list[str] = []
     for at, event in enumerate(events):

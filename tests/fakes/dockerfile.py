@@ -1,7 +1,7 @@
-"""A Dockerfile, read into stages, and built without a daemon as far as a folder goes.
+"""Reads a Dockerfile into stages, and builds them in folders, without a daemon.
 
-`COPY` copies, and `RUN` runs with the image's paths replaced by folders of ours. What needs another system (`useradd`) is left out
-by the test that builds, by name. Knows no registry: a `FROM` is the interpreter of this machine.
+`COPY` copies, and `RUN` runs with the image's paths replaced by folders of ours. The test that builds names the steps to leave out
+because they need another system (`useradd`). There is no registry: each `FROM` is the interpreter of this machine.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ def health(stage: Stage) -> list[str]:
 class Builder:
     """Builds stages into folders below `place`, each of which stands for `/` of its image.
 
-    made: files of this machine in place of what a stage makes, by the stage's path (`/build/x`). A stage of which everything that is
-    taken is made already need not be built.
+    made: files of this machine that replace what a stage makes, by the stage's path (`/build/x`). If `made` has everything that others
+    copy from a stage, the stage need not be built.
     """
 
     def __init__(self, place: Path, made: Mapping[str, Path] | None = None) -> None:
@@ -95,7 +95,7 @@ class Builder:
         return self._place / stage.name
 
     def build(self, stage: Stage, *, without: str = "") -> Path:
-        """without: a RUN that has this word is left out."""
+        """Build the stage. without: leave out each RUN that contains this word."""
         root, work = self.root(stage), "/"
         for instruction, text in stage.steps:
             if instruction == "WORKDIR":

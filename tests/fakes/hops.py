@@ -1,4 +1,4 @@
-"""A hop on loopback that does to streams what real ones do: buffers, compresses, sends in bursts, cuts, swallows a leaving.
+"""A hop on loopback that does to streams what real hops do: it buffers, compresses, sends in bursts, cuts, or hides that a client left.
 
     async with serving(Hop(origin_url, buffered)) as url: ...
 
@@ -22,21 +22,21 @@ from tests.fakes.http_server import http_client
 
 Pieces = AsyncIterator[bytes]
 Bend = Callable[[Pieces], Pieces]
-"""What becomes of a body's pieces. Headers leave with the first of them."""
+"""What the hop does with a body's pieces. Headers leave with the first piece."""
 
 HOP_BY_HOP = {"connection", "keep-alive", "transfer-encoding", "host", "accept-encoding"}
 IDLE, TOTAL = "stream timeout", "upstream request timeout"
-"""What Envoy says when its stream idle timeout, or its route timeout, meets a request that has no headers yet."""
+"""Envoy's answers when its stream idle timeout, or its route timeout, ends a request that has no headers yet."""
 
 
 async def passing(pieces: Pieces) -> Pieces:
-    """As they come."""
+    """Each piece as it comes."""
     async for piece in pieces:
         yield piece
 
 
 async def buffered(pieces: Pieces) -> Pieces:
-    """All of it at the end."""
+    """Everything at the end."""
     yield b"".join([piece async for piece in pieces])
 
 
@@ -56,7 +56,7 @@ def bursts(size: int) -> Bend:
 
 
 def delayed(seconds: float) -> Bend:
-    """Each piece that much later than it came, but the end at once, as HAProxy does without `http-no-delay`."""
+    """Each piece later by this time, but the end at once, as HAProxy does without `http-no-delay`."""
 
     async def bend(pieces: Pieces) -> Pieces:
         queue: asyncio.Queue[tuple[float, bytes] | None] = asyncio.Queue()
@@ -76,7 +76,7 @@ def delayed(seconds: float) -> Bend:
 
 
 async def gzip_held(pieces: Pieces) -> Pieces:
-    """A compressor that gives when it has enough."""
+    """A compressor that sends only when it has collected enough."""
     press = zlib.compressobj(wbits=31)
     async for piece in pieces:
         yield press.compress(piece)
@@ -84,7 +84,7 @@ async def gzip_held(pieces: Pieces) -> Pieces:
 
 
 async def gzip_flushed(pieces: Pieces) -> Pieces:
-    """A compressor that is told to give at each piece."""
+    """A compressor that is flushed at each piece."""
     press = zlib.compressobj(wbits=31)
     async for piece in pieces:
         yield press.compress(piece) + press.flush(zlib.Z_SYNC_FLUSH)
@@ -106,7 +106,7 @@ async def br_flushed(pieces: Pieces) -> Pieces:
 
 
 async def without_comments(pieces: Pieces) -> Pieces:
-    """Heartbeats do not pass."""
+    """Drop heartbeats."""
     async for piece in pieces:
         yield b"" if piece.startswith(b":") else piece
 
@@ -117,7 +117,7 @@ class Cut(Exception):
 
 @dataclass(eq=False)
 class Hop:
-    """An ASGI application. notices: when it tells the server behind it that the client left.
+    """An ASGI application. notices: when it tells the server behind it that a client left.
 
     encoding: set where `bend` compresses; then it does so only for clients that accept it. changes: of the answer's
     headers; None takes one away. idle_s, total_s: its timeouts, with Envoy's words.

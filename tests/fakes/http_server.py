@@ -1,4 +1,4 @@
-"""A scripted HTTP/1.1 server on loopback, close to the socket: it can be silent, hang up, or send nonsense.
+"""A scripted HTTP/1.1 server on loopback that works at the socket: it can be silent, hang up, or send garbage.
 
 One request a connection, unless a handler's answer keeps it open. A handler gets the request and returns the
 bytes to send, or None to hang up. While a handler works, a client that goes away cancels it and sets `gone`.
@@ -134,7 +134,7 @@ def closed_port() -> str:
 
 @cache
 def tls() -> ssl.SSLContext:
-    """Made once: every httpx client would otherwise read all root certificates, which costs more than most tests."""
+    """Made once. Otherwise each httpx client would read all root certificates, which takes longer than most tests."""
     return ssl.create_default_context()
 
 

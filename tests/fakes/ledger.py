@@ -1,4 +1,4 @@
-"""A tool ledger in memory that keeps the port's promises; it outlives runs as the real one does."""
+"""A tool ledger in memory that keeps the port's promises. It lives longer than a run, as the real one does."""
 
 from __future__ import annotations
 

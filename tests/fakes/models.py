@@ -3,7 +3,7 @@
 `ScriptedModel(turns=[[...], [...]])` answers call n with turn n. A turn is a list of items:
 
 - `str`: a text delta; `AIMessageChunk`: streamed as it is (see `call`, `args`, `finish`);
-- `asyncio.Event`: wait until the test sets it, so that tests hold time in their hands;
+- `asyncio.Event`: wait until the test sets it, so that the test decides when the model goes on;
 - an exception: raised there.
 
 `seen` holds the messages of each call, `bound` its tools and other arguments, `ended` how each stream

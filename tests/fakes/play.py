@@ -1,7 +1,7 @@
 """Play a turn on a source and look at it as a browser would.
 
-`play` runs a turn to its end and checks what must hold for every run: the sequence is legal, and what a client has
-made of it is what the thread's history says, with the same ids.
+`play` runs a turn to its end and checks what must hold for every run: the sequence is legal, and the messages that a client made
+of it are those of the thread's history, with the same ids.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ async def play(source: GraphSource, turn: Turn | None, thread: str = "t", *, see
 
 @dataclass(slots=True)
 class Underway:
-    """A run in a task of its own, for tests that stop it or look at it from the side."""
+    """A run in a task of its own, for tests that stop it or look at it while it runs."""
 
     run: GraphRun
     events: list[Event] = field(default_factory=list)
@@ -133,7 +133,7 @@ class Underway:
 
 @asynccontextmanager
 async def underway(source: GraphSource, turn: Turn, thread: str = "t") -> AsyncIterator[Underway]:
-    """A run under way; it is ended when the block is left."""
+    """Start a run. It is ended when the block is left."""
     one = Underway(GraphRun(source, turn, thread_id=ThreadId(thread), run_id=RunId("r")))
     async with asyncio.TaskGroup() as group:
         one.task = group.create_task(one.drive())

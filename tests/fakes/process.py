@@ -1,4 +1,4 @@
-"""A `serve` process of its own: for what only a real process can show (kill -9, signals, exit codes, its output)."""
+"""A `serve` process, for tests of what only a real process shows (kill -9, signals, exit codes, its output)."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ async def _ready(http: httpx.AsyncClient, url: str) -> bool:
 
 
 async def gone(process: asyncio.subprocess.Process, within_s: float) -> int:
-    """Wait for the process's own end; its exit status."""
+    """Wait until the process has ended by itself. Returns its exit status."""
     await until(lambda: process.returncode is not None, within_s)
     assert process.returncode is not None
     return process.returncode

@@ -1,4 +1,4 @@
-"""A TCP relay on a loopback port that does not move: what stands behind it may be killed, started elsewhere, or cut off mid-sentence.
+"""A TCP relay on a fixed loopback port. The server behind it may be killed, started on another port, or cut off in the middle of an answer.
 
     async with Relay(port_of_the_server) as relay:
         relay.cuts.append(Cut(after=700, hard=True))   # the next event stream ends so many bytes after its beginning
@@ -36,7 +36,7 @@ class _Connection:
     server: asyncio.StreamWriter
     received: bytearray = field(default_factory=bytearray)
     left: int | None = None
-    """Bytes that still go through of the answer in progress; None: all of them."""
+    """Bytes of the current answer that still pass; None: all of them."""
     hard: bool = True
     streaming: bool = False
 
@@ -54,7 +54,7 @@ class Relay:
     def __init__(self, target: int | None = None) -> None:
         self.target = target
         self.cuts: deque[Cut] = deque()
-        """For the next event streams, one each."""
+        """Cuts for the next event streams, one for each."""
         self.done: list[Cut] = []
         """The cuts that have happened."""
         self.answers = asyncio.Event()
@@ -114,7 +114,7 @@ class Relay:
             group.create_task(self._back(from_server, connection))
 
     async def _forward(self, reader: asyncio.StreamReader, connection: _Connection) -> None:
-        """Requests. A new one ends what was to happen to the last answer."""
+        """Forward requests. A new request cancels the cut that waited for the last answer."""
         with suppress(ConnectionError):
             while data := await reader.read(CHUNK_BYTES):
                 connection.received += data
@@ -124,7 +124,7 @@ class Relay:
         connection.close()
 
     async def _back(self, reader: asyncio.StreamReader, connection: _Connection) -> None:
-        """Answers."""
+        """Forward answers."""
         with suppress(ConnectionError):
             while data := await reader.read(CHUNK_BYTES):
                 await self.answers.wait()

@@ -1,4 +1,4 @@
-"""middle-core on a loopback port, in this loop, with graphs and models that the test holds in its hands.
+"""middle-core on a loopback port, in the test's event loop, with graphs and models that the test controls.
 
 `async with stack(tmp_path, agents={"default": chat(model)}) as server:` gives a `Stack`: a real uvicorn with the
 real log, saver and doors. `stack.say(...)` opens a run's stream; `Reader` reads it frame by frame, with a bound.
@@ -31,7 +31,7 @@ from tests.fakes.tokens import AUDIENCE, ISSUER, SECRET, mint
 PATIENCE_S = 10.0
 
 READ: list[bytearray] = []
-"""The bytes of each stream that is read. `tests/scenarios/conftest.py` empties it with each test and has them judged."""
+"""The bytes of each stream that is read. `tests/scenarios/conftest.py` takes them after each test and has them validated."""
 
 
 class Reader:
@@ -63,7 +63,7 @@ class Reader:
 
     @property
     def types(self) -> list[str]:
-        """Types so far; CUSTOM by its name."""
+        """Types so far; for CUSTOM its name."""
         return [event["name"] if event["type"] == "CUSTOM" else event["type"] for event in self.events]
 
     @property
@@ -202,7 +202,7 @@ class Stack:
         return stopped
 
     async def history(self, *, thread: str = "t1", token: str | None = None) -> list[dict[str, Any]]:
-        """The messages that a page which opens the thread is shown, when it is idle."""
+        """The messages that a page gets when it opens the idle thread."""
         async with self.connect(thread=thread, token=token) as reader:
             await reader.rest()
         snapshots = [event["messages"] for event in reader.events if event["type"] == "MESSAGES_SNAPSHOT"]
@@ -228,12 +228,12 @@ def settings_for(data_dir: Path, **changes: Any) -> Settings:
 async def stack(
     data_dir: Path, *, agents: Mapping[str, Any] | None = None, protocol: type[PatientProtocol] = PatientProtocol, **changes: Any
 ) -> AsyncIterator[Stack]:
-    """A server that is up, and gone when the context ends."""
+    """A running server; it ends with the context."""
     settings = settings_for(data_dir, **changes)
     app = create_app(settings, secret_verifier(SECRET, issuer=ISSUER, audience=AUDIENCE), agents=agents)
     config = uvicorn.Config(app, http=protocol, log_config=None, lifespan="on", timeout_graceful_shutdown=5, timeout_keep_alive=75)
     server = DrainingServer(config)
-    # asyncio turns Nagle's algorithm off only for a socket that says that it is TCP; with it a token waits 40 ms for an ACK.
+    # asyncio switches Nagle's algorithm off only for a socket whose protocol is TCP. With Nagle a token waits 40 ms for an ACK.
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.bind(("127.0.0.1", 0))
     url = f"http://127.0.0.1:{listening.getsockname()[1]}"

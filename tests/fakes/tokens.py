@@ -1,6 +1,6 @@
-"""A token minter: honest tokens of every key type, a table of forged ones, and a key-set server on loopback.
+"""Makes tokens: valid ones of every key type, a table of forged ones, and a key-set server on loopback.
 
-Keys are made once a process, because RSA keys are slow to make.
+Keys are made once for each process, because RSA keys are slow to make.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def jwk_of(key: PrivateKey, kid: str | None = None, **more: Any) -> dict[str, An
 
 
 def claims(**changes: Any) -> dict[str, Any]:
-    """What an honest token says; a change of None takes the claim away."""
+    """The claims of a valid token. A change to None removes the claim."""
     now = int(time.time())
     said = {"iss": ISSUER, "aud": AUDIENCE, "sub": "alice", "name": "Alice", "roles": ["admin"], "iat": now, "exp": now + 3600, **changes}
     return {name: value for name, value in said.items() if value is not None}
@@ -90,13 +90,13 @@ def claims(**changes: Any) -> dict[str, Any]:
 def mint(
     key: PrivateKey | str = SECRET, *, kid: str | None = None, headers: Mapping[str, Any] | None = None, alg: str = "", **changes: Any
 ) -> str:
-    """A token signed with the key: an honest one, or with changed claims or headers."""
+    """A token signed with the key: valid, or with changed claims or headers."""
     head = {**({"kid": kid} if kid else {}), **(headers or {})}
     return jwt.encode(claims(**changes), key, algorithm=alg or ("HS256" if isinstance(key, str) else algorithm_of(key)), headers=head)
 
 
 A_DAY: Final = 86_400
-"""The table of forgeries is made when tests are collected: its future must still be one when the last of them runs."""
+"""Seconds. The table of forgeries is made when tests are collected, and its future times must still be in the future for the last test."""
 
 
 # forgery ------------------------------------------------------------------------------------------
@@ -105,7 +105,7 @@ def b64(data: bytes) -> str:
 
 
 def assemble(header: Mapping[str, Any], payload: bytes, sign: Callable[[bytes], bytes] = lambda _: b"") -> str:
-    """A compact JWS by hand: what a library refuses to make."""
+    """A compact JWS by hand, because a library refuses to make it."""
     signing = f"{b64(json.dumps(header).encode())}.{b64(payload)}"
     return f"{signing}.{b64(sign(signing.encode()))}"
 
@@ -195,14 +195,14 @@ def forgeries(key: PrivateKey, kid: str | None = None, attacker_url: str = "http
 
 
 def assemble_signed(key: PrivateKey, kid: str | None, payload: bytes) -> str:
-    """Any bytes as a payload, truly signed."""
+    """Any bytes as a payload, with a correct signature."""
     return jwt.api_jws.encode(payload, key, algorithm=algorithm_of(key), headers={"typ": "JWT", **({"kid": kid} if kid else {})})
 
 
 # the issuer's key set -----------------------------------------------------------------------------
 @dataclass
 class JwksServer:
-    """Serves `keys` as a JWK set on loopback; `mode` makes it ill. `fetches` counts what it was asked."""
+    """Serves `keys` as a JWK set on loopback. `mode` makes it fail. `fetches` counts the requests."""
 
     keys: list[dict[str, Any]] = field(default_factory=list)
     mode: str = "ok"

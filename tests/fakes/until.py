@@ -1,4 +1,4 @@
-"""Wait for a condition, with a bound: what tests use where others sleep."""
+"""Wait for a condition, with a bound. Tests use this instead of sleeping."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 STEP_S = 0.002
 ASK_S = 0.02
-"""Between two questions to another process: each costs it something."""
+"""Seconds between two questions to another process, because each question costs that process time."""
 
 
 async def until(condition: Callable[[], bool], within_s: float = 10.0) -> None:

@@ -1,4 +1,4 @@
-"""A client of /chat for scenarios: turns in both representations, and what a stream amounts to in short."""
+"""A client of /chat for scenarios: turns in both forms, and short summaries of a stream."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ACCEPT = {"accept": "text/event-stream"}
 
 @dataclass
 class Chat:
-    """Somebody who uses /chat."""
+    """A client of /chat."""
 
     server: Stack
     thread: str = "t1"
@@ -83,7 +83,7 @@ def value(interrupt: Mapping[str, Any], given: Any) -> dict[str, Any]:
 
 
 def sequence(reader: Reader) -> list[str]:
-    """Type, then path and outcome, or status."""
+    """For each event its type, then path and outcome, or status."""
     return [short(event) for event in reader.events]
 
 
@@ -105,7 +105,7 @@ def text(answer: Mapping[str, Any]) -> str:
 
 
 def plain(found: Any) -> Any:
-    """An answer without what differs from run to run: ids and times."""
+    """An answer without ids and times, which differ from run to run."""
     volatile = {
         "run_id",
         "task_id",

@@ -1,6 +1,6 @@
-"""Every whole stream that a scenario reads is judged by the browser's own client and by ag-ui-validate, one batch for each module.
+"""The browser's own client and ag-ui-validate check every whole stream that a scenario reads, in one batch for each module.
 
-What the server says beyond AG-UI is held to the contract, in every stream.
+In every stream, the server's own values are checked against the contract.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tests.fakes.stack import READ
 
 @pytest.fixture(scope="module")
 def judged() -> Iterator[dict[bytes, str]]:
-    """The module's streams so far, each with the test that read it first. They are judged when its last test is done."""
+    """The module's streams so far, each with the test that read it first. They are checked after the module's last test."""
     streams: dict[bytes, str] = {}
     yield streams
     verdicts = asyncio.run(verify_streams(list(streams))) if streams else []
@@ -39,6 +39,6 @@ def _each_whole_stream(request: pytest.FixtureRequest, judged: dict[bytes, str])
 
 
 def whole(wire: bytes) -> bool:
-    """Whether a stream begins with its run and has come to the run's end. What a reader left, or joined late, is not judged."""
+    """Whether a stream has its run from the beginning to the end. A stream that a reader left, or joined late, is not checked."""
     types = [event["type"] for event in decode(wire)]
     return types[:1] == ["RUN_STARTED"] and not TERMINAL.isdisjoint(types)

@@ -1,4 +1,4 @@
-"""What the scenarios of approvals share: a shelf whose things can be deleted once approved, and a person at either kind of page."""
+"""What the scenarios of approvals share: a shelf with things that can be deleted after an approval, and a person at either kind of page."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CHANNELS = ["interrupt", "client_tool"]
 
 @dataclass
 class Shelf:
-    """Things by id, and what was done to them: id and Idempotency-Key of each call that took effect."""
+    """Things by id, and the calls that took effect: id and Idempotency-Key of each."""
 
     things: dict[str, str] = field(default_factory=lambda: {"a": "Alpha", "b": "Beta", "c": "Gamma"})
     done: list[tuple[str, str]] = field(default_factory=list)
@@ -82,7 +82,7 @@ class Plans:
 
 
 def deleting(*things: str, then: str = "done") -> ScriptedModel:
-    """A model that wants these deleted, all at once, and then says a word."""
+    """A model that calls `delete` for all of these at once, and then says a word."""
     calls = [call("delete", {"thing_id": thing}, call_id=f"call-{thing}", index=i) for i, thing in enumerate(things)]
     return ScriptedModel(
         turns=[[*calls, finish("tool_calls")], [then, finish()], ["and more", finish()], ["and more", finish()]], strict=True
@@ -90,7 +90,7 @@ def deleting(*things: str, then: str = "done") -> ScriptedModel:
 
 
 def cards(reader: Reader) -> list[dict[str, Any]]:
-    """The cards that a stream opened, by either way."""
+    """The cards that a stream opened, in either form."""
     found: list[dict[str, Any]] = []
     started: dict[str, str] = {}
     for event in reader.events:
@@ -110,7 +110,7 @@ def cards(reader: Reader) -> list[dict[str, Any]]:
 
 
 def resolved(reader: Reader) -> list[tuple[str, str]]:
-    """(interrupt id, status) of what a stream tells of cards."""
+    """Interrupt id and status of each `interrupt_resolved` in a stream."""
     values = [event["value"] for event in reader.events if event.get("name") == "middle_core.interrupt_resolved"]
     return [(value["interruptId"], value["status"]) for value in values]
 
@@ -122,7 +122,7 @@ def results(messages: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 @dataclass
 class Person:
-    """Somebody at a page that shows cards by this channel. `said` is the page's history."""
+    """A person at a page that shows cards in this form. `said` is the page's history."""
 
     server: Stack
     channel: str

@@ -1,9 +1,9 @@
-"""An agent for servers in another process: it deletes what it is told to, once approved, and can be made to stand still on the way.
+"""An agent for servers in another process: it deletes what it is told to, after an approval, and can be made to hang on the way.
 
-What takes effect is a line in the file `HITL_FILE`; a service that honours keys writes none for a key that it has. `HITL_FAULT`
-names where a call stands still for ever, so that the server can be killed just there: `approved` (answered, not begun), `begun`
-(begun, not done), `done` (done, not recorded); `done:x` only for things whose name begins with x. Each that arrives writes a line
-to `HITL_FILE`.arrived.
+Each effect is a line in the file `HITL_FILE`. A service that honours keys writes no second line for the same key. `HITL_FAULT` names
+the place where a call hangs for ever, so that the server can be killed there: `approved` (answered, not begun), `begun` (begun, not
+done), `done` (done, not recorded). `done:x` applies only to things whose name begins with x. Each call that reaches the place writes a
+line to `HITL_FILE`.arrived.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from middle_core.agents.knowledge_copilot.state import State
 from middle_core.node_api.approvals import APPROVALS, idempotency_key
 from tests.fakes.models import call
 
-FILE = Path(os.environ.get("HITL_FILE", "/dev/null"))  # noqa: TID251 - the test's word to its server's process
+FILE = Path(os.environ.get("HITL_FILE", "/dev/null"))  # noqa: TID251 - how the test tells its server's process
 FAULT, _, ONLY = os.environ.get("HITL_FAULT", "").partition(":")  # noqa: TID251 - as above
 
 

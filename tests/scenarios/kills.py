@@ -1,8 +1,8 @@
 """kill -9 again and again around approved actions: `python -m tests.scenarios.kills [KILLS]`, or `make kills`.
 
-One server after the other on one folder. In each life some people approve an action each, half of them of a service that honours
-Idempotency-Keys; the server is killed at a point of its way, the next life finds the threads, and each person sees what became of
-their action. `make test` does this with fewer kills (`test_hitl_kills`).
+One server after the other uses the same folder. Under each server some people approve one action each; half of the actions go to a
+service that honours Idempotency-Keys. The server is killed at some point, the next server finds the threads, and each person sees what
+became of their action. `make test` does this with fewer kills (`test_hitl_kills`).
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from tests.scenarios.hitl import Person, cards, resolved, results
 
 AGENT = "hitl=tests.scenarios.hitl_agent:build"
 WINDOWS = {"approve and execute": ("approved", "begun"), "execute and record": ("done",), "any instant": ("",)}
-"""Where the server dies, in turns. "": at a random instant after the answers were sent, within `WITHIN_S`."""
+"""Where the server dies, in turns. "": at a random time within `WITHIN_S` after the answers were sent."""
 WITHIN_S = 0.25
 EACH = 6
 
 
 @dataclass
 class Kills:
-    """What came of it. outcomes: how often the person saw which; times: how often an action took effect how many times."""
+    """The results. outcomes: how often people saw each outcome. times: how many actions took effect 0, 1, 2... times."""
 
     kills: int = 0
     outcomes: Counter[str] = field(default_factory=Counter)
@@ -40,12 +40,12 @@ class Kills:
 
 
 def lines(file: Path) -> list[str]:
-    """What took effect, or arrived: a line each."""
+    """The lines of the file: what took effect, or arrived."""
     return file.read_text().splitlines() if file.exists() else []
 
 
 async def kill_again_and_again(folder: Path, window: str, kills: int, *, each: int = EACH, seed: int = 1) -> Kills:
-    """So many kills, with `each` approved actions under each. Raises AssertionError for an action that is done twice, or a lie."""
+    """Kill so many servers, with `each` approved actions under each. Raises AssertionError if an action is done twice or reported wrongly."""
     file, port, told = folder / "done", free_port(), Kills()
     chance = random.Random(seed)
     people: list[Person] = []
@@ -94,7 +94,7 @@ async def _approve_and_kill(people: list[Person], server: Server, when: Path | f
         if isinstance(when, Path):
             await until(lambda: len(lines(when)) == len(people), 60)
         else:
-            await asyncio.sleep(when)  # the instant is what this is about
+            await asyncio.sleep(when)  # the random time is the point of this test
         await server.kill()
 
 
@@ -104,7 +104,7 @@ async def _look(person: Person, done: list[str]) -> str:
     asked = cards(opened)
     outcome = "went on by itself" if not asked else asked[0]["state"]
     if asked:
-        # A yes that never arrived is given again; where the outcome is unknown, they do not try their luck.
+        # If the yes never arrived, the person gives it again. If the outcome is unknown, the person does not try again.
         await person.answer({asked[0]["interruptId"]: {"approved": asked[0]["state"] == "new"}})
     elif not resolved(opened):
         outcome = "was done before"
@@ -119,7 +119,7 @@ async def _look(person: Person, done: list[str]) -> str:
 
 
 async def main(kills: int) -> None:
-    """All windows, two servers at a time."""
+    """Kill at all points, with two servers at a time."""
     began, gate = time.monotonic(), asyncio.Semaphore(2)
     with tempfile.TemporaryDirectory() as folder:
 

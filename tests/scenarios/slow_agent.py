@@ -1,4 +1,4 @@
-"""An agent for servers in another process: it counts aloud, as slowly as it is asked to, and marks what it does in a file."""
+"""An agent for servers in another process: it counts as slowly as it is asked to, and writes what it does into a file."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def build() -> Graph:
 
 
 def build_blocking() -> Graph:
-    """A sync node that blocks its thread for longer than anybody waits."""
+    """A sync node that blocks its thread for longer than any test waits."""
 
     def blocks(_state: Any) -> Any:
         threading.Event().wait(600)

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stack]:
-    """One server for all of it: what it is sent must not harm it."""
+    """One server for all tests, because no input may harm it."""
     model = ScriptedModel(turns=[["still here", finish()]])
     async with stack(tmp_path_factory.mktemp("data"), agents={"default": lambda: chat(model)}, max_body_bytes=MAX_BODY) as running:
         yield running

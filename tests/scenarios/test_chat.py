@@ -1,4 +1,4 @@
-"""A turn, end to end over HTTP: what a browser sees, what the log holds, and that both are the same."""
+"""A turn, end to end over HTTP: what a browser sees is what the log holds."""
 
 from __future__ import annotations
 

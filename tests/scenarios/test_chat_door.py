@@ -1,4 +1,4 @@
-"""/chat as a client meets it: one endpoint in two representations, the same errors in both, exact sequences."""
+"""/chat from a client's view: one endpoint with two forms, the same errors in both, exact sequences."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ async def test_a_stream_begins_at_once_and_is_not_to_be_buffered(tmp_path: Path)
 
 
 async def test_heartbeats_come_while_a_model_talks_and_nobody_wants_its_tokens(tmp_path: Path) -> None:
-    """Records are no bytes: between them the connection would be silent, and be cut."""
+    """Records without frames send no bytes, so the connection would be silent and would be cut."""
     assert PACE_S * 2 < 0.1
     async with (
         stack(tmp_path, agents={"default": lambda: chat(Counting())}, heartbeat_s=0.1, disconnect_grace_s=0) as server,
@@ -319,7 +319,7 @@ async def test_failed_midway(tmp_path: Path) -> None:
 
 
 async def test_failed_beside_one_that_works(tmp_path: Path) -> None:
-    """Both are closed: the one that failed, and the one that was cut off by it."""
+    """Both nodes get an end: the one that failed, and the one that was cut off with it."""
     never = asyncio.Event()
     found, answer, _ = await turn_of(tmp_path, fails(ValueError("x"), beside=never))
     assert {one["node"]: one["outcome"] for one in answer["latency"]} == {"broken": "error", "waiting": "cancelled"}

@@ -1,4 +1,4 @@
-"""Cut at any byte and attached again, a client of /chat has exactly the events that one has who was never cut."""
+"""A client of /chat that is cut at any byte and attaches again gets exactly the events of a client that is never cut."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def thread(number: int) -> str:
 
 
 class Client:
-    """Keeps what it has for good: the frames up to the last one with an id. What came after it comes again."""
+    """Keeps the frames up to the last one with an id, because later frames come again."""
 
     def __init__(self, server: Stack, rng: random.Random, *, query: str = "?tokens=1") -> None:
         self.server = server
@@ -63,7 +63,7 @@ class Client:
         self.run_id = ""
         self.attachments = 0
         self.asked: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-        """What has paused the turn, as it comes."""
+        """The pauses of the turn, as they come."""
 
     @property
     def over(self) -> bool:
@@ -104,7 +104,7 @@ class Client:
 @pytest.mark.slow
 @pytest.mark.timeout(180)
 async def test_two_hundred_random_cuts_lose_and_repeat_nothing(tmp_path: Path) -> None:
-    rng = random.Random(20_261_130)  # a fixed seed: a failure can be looked at again
+    rng = random.Random(20_261_130)  # a fixed seed, so that a failure can be repeated
     cut = 0
     async with stack(tmp_path, agents={"default": busy}) as server:
         number = 0
@@ -124,7 +124,7 @@ async def test_two_hundred_random_cuts_lose_and_repeat_nothing(tmp_path: Path) -
 
 
 async def test_at_every_single_byte_of_a_finished_turn(tmp_path: Path) -> None:
-    """The cursor after any prefix leads to exactly the rest."""
+    """After any prefix, the cursor leads to exactly the rest."""
     async with stack(tmp_path, agents={"default": busy}) as server:
         first = await Chat(server).turn("hi", query="?tokens=1")
         rests: dict[str | None, list[Frame]] = {}
@@ -159,7 +159,7 @@ def asks() -> Any:
 @pytest.mark.slow
 @pytest.mark.timeout(120)
 async def test_a_held_turn_of_several_runs_is_whole_wherever_it_is_cut(tmp_path: Path) -> None:
-    """The address stays the first run's; the cursor says in which run of the thread the client is."""
+    """The address names the first run; the cursor says in which run of the thread the client is."""
     rng = random.Random(20_261_201)
 
     async def person(client: Client, number: int) -> None:

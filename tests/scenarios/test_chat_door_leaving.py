@@ -1,4 +1,4 @@
-"""A turn that was asked for at /chat ends with its client, down to the model's socket; others' turns do not."""
+"""A turn of /chat ends with its client, down to the model's socket. Turns of other endpoints do not."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ async def test_one_of_two_who_follow_may_leave(tmp_path: Path) -> None:
 
 
 async def test_a_client_that_left_before_it_read_anything_ends_its_turn(tmp_path: Path) -> None:
-    """Its stream never began, so nobody ever followed."""
+    """The stream never began, so nobody ever followed the run."""
     model = ScriptedModel(turns=[["a", asyncio.Event()]] * 20)
     async with stack(tmp_path, agents={"default": lambda: chat(model)}, disconnect_grace_s=0) as server:
         for number in range(10):
@@ -189,7 +189,7 @@ async def test_a_page_of_copilotkit_may_leave_as_ever(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(90)
 async def test_a_server_that_is_told_to_stop_lets_go_of_everybody_at_once(tmp_path: Path) -> None:
-    """One who waits for JSON is told to come again, and finds the same turn in the next process."""
+    """A client that waits for JSON is told to come again, and finds the same turn in the next process."""
     port, agents = free_port(), "slow=tests.scenarios.slow_agent:build"
     body = {"message": "count 1000", "thread_id": "t1", "run_id": "mine"}
     async with serve(tmp_path, port=port, agents=agents, env={"MIDDLE_CORE_DRAIN_S": "5"}) as server, asyncio.TaskGroup() as group:

@@ -1,4 +1,4 @@
-"""The same scripts over /copilotkit and over /chat, with the same agent: in the end everything is the same."""
+"""The same scripts over /copilotkit and over /chat, with the same agent: the results are the same."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ADMIN = mint(roles=["admin"])
 
 
 class Door(Protocol):
-    """A person at one of the doors. `end` is how the last turn ended; `words` what it said."""
+    """A person at one of the endpoints. `end`: how the last turn ended. `words`: what it said."""
 
     end: str
     words: list[str]
@@ -177,7 +177,7 @@ async def too_late(door: Door) -> None:
     await door.say("delete a")
     asked = door.asked
     await door.answer({"approved": False})
-    door.asked = asked  # as a tab that was not looked at
+    door.asked = asked  # as a tab that nobody looked at
     await door.answer({"approved": True})
 
 
@@ -237,7 +237,7 @@ SCRIPTS = {
 
 
 async def played(tmp_path: Path, script: Script, door: str) -> dict[str, Any]:
-    """What there is in the end: of the person's last turn, of the thread, of the world."""
+    """The results: the person's last turn, the thread, and the side effects."""
     agent, world = script.agent()
     async with stack(tmp_path / door, agents={"default": lambda: agent}) as server:
         at = DOORS[door](server)
@@ -258,7 +258,7 @@ def essence(message: Mapping[str, Any]) -> Any:
     calls = [(call["function"]["name"], call["function"]["arguments"]) for call in message.get("toolCalls", ())]
     verdict = (message.get("metadata") or {}).get("middleCore") or {}
     content = message.get("content")
-    if isinstance(content, dict):  # a question that is over
+    if isinstance(content, dict):  # a closed question
         content = {key: one for key, one in content.items() if key != "interruptId"}
     return message["role"], content, calls, verdict.get("status"), verdict.get("approved")
 

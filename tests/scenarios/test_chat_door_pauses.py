@@ -1,4 +1,4 @@
-"""A pause at /chat: asked here or elsewhere, answered here or elsewhere, watched meanwhile, across a restart."""
+"""A pause at /chat: asked here or at another endpoint, answered here or there, watched meanwhile, across a restart."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def sources(backend: Any) -> dict[str, str]:
 
 
 def deletions(backend: Any) -> int:
-    """How many deletions took effect under a key."""
+    """Number of deletions that took effect, by Idempotency-Key."""
     with backend.state.library._transaction() as db:
         count: int = db.execute("SELECT count(*) FROM deletions").fetchone()[0]
     return count

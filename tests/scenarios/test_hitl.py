@@ -1,4 +1,4 @@
-"""Approvals over the AG-UI door, by both of CopilotKit's ways: what a person says happens once, and nothing else happens."""
+"""Approvals over AG-UI, in both of CopilotKit's forms: what a person approves happens once, and nothing else happens."""
 
 from __future__ import annotations
 
@@ -462,7 +462,7 @@ async def test_a_graphs_own_question_is_a_row_as_well(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("answer", ["blue", "", 0, False, None, {}, []])
 async def test_a_question_that_is_over_stays_where_it_was_asked(answer: Any, tmp_path: Path) -> None:
-    """The same in the stream that brings the answer and in what a page is shown that opens the thread; for the browser's own client, too."""
+    """The stream that brings the answer and a page that opens the thread show the same. So does the browser's own client."""
     async with stack(tmp_path, agents={"default": lambda: graphs.ask({"message": "Which?"})}) as server:
         asked = await server.ask("hi")
         [question] = asked.events[-1]["outcome"]["interrupts"]

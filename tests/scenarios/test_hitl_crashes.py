@@ -1,4 +1,4 @@
-"""kill -9 around an approved action: it happens once or not at all, and what is said of it is true."""
+"""kill -9 around an approved action: the action happens once or not at all, and the person is told the truth."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ async def approve_and_die(people: list[Person], server: Server, arrived: Path) -
 
 @pytest.mark.parametrize("fault", ["approved", "begun", "done"])
 async def test_an_approved_action_is_done_once_whenever_the_server_dies(fault: str, tmp_path: Path) -> None:
-    """The person opens the conversation again, and the action goes on under its key; nobody has to approve it twice."""
+    """When the person opens the conversation again, the action goes on under its key. Nobody has to approve it twice."""
     file, port = tmp_path / "done", free_port()
     env = {"HITL_FILE": str(file)}
     async with serve(tmp_path, port=port, agents=AGENT, env={**env, "HITL_FAULT": fault}) as server:
@@ -117,7 +117,7 @@ async def test_a_new_message_after_the_crash_finds_the_action_done_first(tmp_pat
 
 @pytest.mark.parametrize("then", ["message", "stop"])
 async def test_what_may_have_happened_is_never_called_undone(then: str, tmp_path: Path) -> None:
-    """It was begun and cut off, and the person goes on with something else instead of choosing."""
+    """The action was begun and cut off. The person does not choose, and says something else instead."""
     file, port = tmp_path / "done", free_port()
     env = {"HITL_FILE": str(file)}
     async with serve(tmp_path, port=port, agents=AGENT, env={**env, "HITL_FAULT": "done"}) as server:

@@ -1,4 +1,4 @@
-"""What a client may send instead of an answer, and what it does: nothing. And a thousand cards, each answered twice at once."""
+"""Whatever a client sends instead of an answer has no effect. And a thousand cards, each answered twice at once."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ FORGERIES: dict[str, Callable[[str], dict[str, Any]]] = {
 
 @pytest.mark.parametrize("forged", FORGERIES.values(), ids=FORGERIES)
 async def test_a_forged_approval_executes_nothing(forged: Callable[[str], dict[str, Any]], tmp_path: Path) -> None:
-    """On a fresh thread, and on one that stands at a card; afterwards that card, or the thread, still works."""
+    """On a fresh thread, and on one with an open card. Afterwards the card, or the thread, still works."""
     shelf = Shelf()
     asks = [call("delete", {"thing_id": "a"}, call_id="call-a"), finish("tool_calls")]
     model = ScriptedModel(turns=[asks, *([["words", finish()]] * 6)])

@@ -1,4 +1,4 @@
-"""kill -9 after kill -9 around approved actions. `make kills` is the same with fifty kills for each window."""
+"""kill -9, again and again, around approved actions. `make kills` does the same with fifty kills at each point."""
 
 from __future__ import annotations
 

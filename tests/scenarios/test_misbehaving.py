@@ -1,4 +1,4 @@
-"""Graphs that do what no graph should: their run ends, typed and at once; the process, the thread and the others go on."""
+"""Misbehaving graphs: their own run ends at once with a typed error. The process, the thread and other runs go on."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.scenarios.agents import tool_agent
 
 
 class Unheard(BaseException):
-    """Derived from BaseException, as exceptions should not be."""
+    """An exception that wrongly derives from BaseException."""
 
 
 async def exits(_state: Any) -> Any:
@@ -57,7 +57,7 @@ async def test_a_node_may_end_its_run_and_nothing_else(tmp_path: Path, node: Cal
 async def test_a_tool_that_exits_ends_its_run_and_nothing_else(tmp_path: Path) -> None:
     @tool
     async def leave(q: str) -> str:
-        """A tool around a command line: argparse exits where it does not like what it is given."""
+        """A tool around a command line. argparse exits if it does not accept the arguments."""
         sys.exit(2)
 
     model = ScriptedModel(turns=[[call("leave", {"q": "x"}), finish("tool_calls")], ["here", finish()], ["here", finish()]], strict=True)
@@ -78,7 +78,7 @@ async def test_a_node_that_swallows_its_cancellation_does_not_keep_the_thread(tm
                 await released.wait()
             except asyncio.CancelledError:
                 continue
-        for at in range(FULL + 1):  # nobody reads that any more, so nothing may wait until it is read
+        for at in range(FULL + 1):  # nobody reads the stream any more, so nothing may wait for a reader
             await progress(str(at))
         left.set()
         return {}

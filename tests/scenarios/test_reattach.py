@@ -1,4 +1,4 @@
-"""Attach again from anywhere: what comes is exactly the rest of the log, over the same doors that stream it live."""
+"""A client that attaches again at any place gets exactly the rest of the log."""
 
 from __future__ import annotations
 
@@ -208,7 +208,7 @@ async def answered(data_dir: Path) -> AsyncIterator[tuple[Stack, Reader]]:
 
 
 async def test_nothing_follows_the_end_of_a_run_in_a_drain(tmp_path: Path) -> None:
-    """A hint to attach again, behind the terminal event, would be an error for the browser's client."""
+    """After the terminal event, a hint to attach again would be an error for the browser's client."""
     async with stack(tmp_path, agents={"default": lambda: chat(ScriptedModel(turns=[["hello", finish()]]))}) as server:
         reader = await server.ask("hi")
         server.parts.supervisor.begin_drain()

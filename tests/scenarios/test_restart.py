@@ -1,4 +1,4 @@
-"""kill -9, SIGTERM and a second start: what a person has seen is kept, the thread works, and nothing is told twice."""
+"""kill -9, SIGTERM and a second start: what a person has seen is kept, the thread works, and no event comes twice."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ async def test_kill_9_keeps_the_partial_answer_and_the_thread_works(tmp_path: Pa
 
 
 async def test_kill_9_again_and_again_at_any_moment(tmp_path: Path) -> None:
-    """The run that was alive ends once, as lost; the threads that were not are untouched."""
+    """The active run ends once, as lost. Idle threads are not changed."""
     port = free_port()
     for round_ in range(4):
         async with serve(tmp_path, port=port, agents=AGENT) as server:

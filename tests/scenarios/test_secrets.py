@@ -1,4 +1,4 @@
-"""The user's token and the model's key, after whole conversations: in memory, on two wires, and nowhere else."""
+"""After whole conversations, the user's token and the model's key are nowhere except in memory and in requests to their own services."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A client that stops reading is cut, a slow one is not, and neither loses anything: the run belongs to the log."""
+"""A client that stops reading is cut, a slow one is not. Neither loses anything, because the events are in the log."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.fakes.stack import Stack, run_input, stack, user
 from tests.fakes.until import until
 
 PIECES = [f"<{n}>" + "x" * 100_000 for n in range(100)]
-"""More than the kernel's buffers of a connection hold."""
+"""More bytes than the kernel's buffers of a connection."""
 
 
 class Hasty(PatientProtocol):

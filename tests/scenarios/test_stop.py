@@ -57,7 +57,7 @@ async def test_a_stopped_message_is_marked_in_history(tmp_path: Path) -> None:
 
 async def test_a_message_sent_before_the_stop_has_finished_is_answered(tmp_path: Path) -> None:
     class Stubborn(ScriptedModel):
-        """Takes its time to die."""
+        """Delays its own cancellation."""
 
         release: asyncio.Event
 

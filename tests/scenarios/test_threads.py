@@ -1,4 +1,4 @@
-"""The thread list and one thread's status: what the side bar and the second tab live on."""
+"""The thread list and a thread's status, which the side bar and a second tab use."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ async def test_a_clock_that_was_set_back_hides_no_active_run(tmp_path: Path) -> 
 
 
 async def test_a_long_talk_grows_the_database_by_what_is_said(tmp_path: Path) -> None:
-    """s2b-dev/smart-second-brain#482: each checkpoint holds the whole thread, so that keeping all grows with its square."""
+    """s2b-dev/smart-second-brain#482: each checkpoint holds the whole thread, so keeping all checkpoints grows with the square."""
     model = ScriptedModel(turns=[["an answer", finish()] for _ in range(30)])
     async with stack(tmp_path, agents={"default": lambda: chat(model)}) as server:
 
