@@ -1,6 +1,6 @@
-"""The product's own agent with a few things more: letters to send, questions to ask, and a fault.
+"""The product's own agent with two more tools (letters, questions), and a node that raises on request.
 
-Asked to break, its node raises, and with a secret in its words.
+The text of its exception holds a secret.
 """
 
 from __future__ import annotations

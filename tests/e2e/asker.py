@@ -1,4 +1,4 @@
-"""A team's own graph that asks plainly, with LangGraph's `interrupt()`, and repeats what it was given, as JSON."""
+"""A team's own graph that asks with LangGraph's `interrupt()` and repeats the answer as JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Find a Chromium for the browser tests, or get one; run by `make test` before them.
+"""Find a Chromium for the browser tests, or install one. `make test` runs this before them.
 
 In this order: `CHROMIUM` names one, one is installed, Debian's package where we are root, Playwright's own download.
 Else it says what to run, and fails: a browser test that is skipped is a test that nobody sees.
@@ -29,7 +29,7 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-"""No sandbox because containers rarely allow one; the rest keeps it from calling home."""
+"""No sandbox, because containers rarely allow one. The other options stop Chromium's own requests."""
 
 
 def installed() -> str | None:

@@ -1,6 +1,6 @@
-"""What the browser tests share: one site and one Chromium for all of them, a fresh browser profile for each.
+"""What the browser tests share: one site and one Chromium for all tests, and a fresh browser profile for each.
 
-Whatever a test is about: no request leaves this machine, nothing crashes in the page, and Next lives on.
+After each test: no request has left this machine, nothing has crashed in the page, and Next still runs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NewTab = Callable[..., Awaitable[Tab]]
 
 MARKS = (pytest.mark.e2e, pytest.mark.timeout(240))
 ONE_LOOP = pytest.mark.asyncio(loop_scope="session")
-"""Relays, the model and the browser's connection live as long as the site."""
+"""All tests use the event loop of the session, because relays, the model and the browser's connection live as long as the site."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -58,7 +58,7 @@ async def whole_site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def site(whole_site: Site) -> AsyncIterator[Site]:
-    """The site in good health, also after a test that failed half-way."""
+    """The site, repaired if a test before this one failed half-way."""
     whole_site.model.requests.clear()
     whole_site.core.cuts.clear()
     whole_site.core.done.clear()
@@ -73,7 +73,7 @@ async def site(whole_site: Site) -> AsyncIterator[Site]:
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def new_tab(browser: Browser, site: Site) -> AsyncIterator[NewTab]:
-    """Makes tabs: `beside` one in the same browser profile, else in a new profile with these options of it."""
+    """Makes tabs: in the browser profile of the tab `beside`, or else in a new profile with these options."""
     contexts: list[BrowserContext] = []
     tabs: list[Tab] = []
 

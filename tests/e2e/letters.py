@@ -1,7 +1,7 @@
 """Two tools for the browser tests: letters, which nobody can take back or tell apart, and questions.
 
-A letter that is posted is a line in the file that `E2E_POST` names. The post office knows no Idempotency-Key. While there is a
-file E2E_POST.hold, posting stands still where it says, `before` or `after` the letter is out, and says so in E2E_POST.held.
+Each posted letter is a line in the file that `E2E_POST` names. The post office knows no Idempotency-Key. While a file E2E_POST.hold
+exists, posting hangs `before` or `after` the letter is written, as the file says, and notes that in E2E_POST.held.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ STEP_S = 0.02
 
 
 def _post() -> Path:
-    return Path(os.environ["E2E_POST"])  # noqa: TID251 - the test's word to its server's process
+    return Path(os.environ["E2E_POST"])  # noqa: TID251 - how the test tells its server's process
 
 
 async def _stand_still(place: str) -> None:
@@ -36,7 +36,7 @@ async def _stand_still(place: str) -> None:
 
 
 def post_letter() -> BaseTool:
-    """post_letter: every argument may be changed, and it cannot be repeated safely."""
+    """post_letter: each argument may be changed, and repeating it is not safe."""
 
     async def describe(_args: Mapping[str, Any]) -> Card:
         return Card("Post this letter?", {"Post office": "Main street"}, confirm="Post it", cancel="Do not post", kind="letter")

@@ -1,4 +1,4 @@
-"""All parts of the product as real processes on loopback, wired through relays that tests hold in their hands.
+"""All parts of the product as real processes on loopback, connected through relays that tests control.
 
     browser -> Next -> relay `core` -> middle_core serve -> relay `backend` -> demo backend-core
                                                         -> the Cerebras simulator, in the test's loop
@@ -33,14 +33,14 @@ END_S = 15.0
 AGENTS = "knowledge_copilot=tests.e2e.agent:build"
 
 PROXY = {
-    "FRONTEND_CORE_AWAY_S": "20",  # instead of 30: how long a running answer waits for a server that is away
+    "FRONTEND_CORE_AWAY_S": "20",  # instead of 30: seconds that a running answer waits for a server that cannot be reached
     "FRONTEND_CORE_START_S": "4",
 }
-"""Only what makes a test wait is shorter than in production."""
+"""Settings as in production, except times for which a test would wait."""
 
 
 def inherited() -> dict[str, str]:
-    """This process's environment without what would configure the parts."""
+    """This process's environment without variables that would configure the parts."""
     ours = ("MIDDLE_CORE_", "FRONTEND_CORE_", "CEREBRAS_", "COPILOTKIT_")
     return {name: value for name, value in os.environ.items() if not name.startswith(ours)}  # noqa: TID251 - passed on to children
 
@@ -126,7 +126,7 @@ class Site:
         self.core.target = port
 
     async def restart_server(self) -> None:
-        """After a kill."""
+        """Start middle-core again after a kill."""
         assert not self.server.alive
         await self.start_server()
 
@@ -159,8 +159,8 @@ class Site:
         return DevIssuer.open(self.data_dir).token(person.sub, [person.role], ttl_s)
 
     def api(self, token: str) -> Stack:
-        """middle-core's own doors, not through Next."""
-        return Stack(f"http://127.0.0.1:{self.core.target}", None, None, None, self.http, token)  # type: ignore[arg-type]  # its inside is in another process
+        """A request to middle-core itself, not through Next."""
+        return Stack(f"http://127.0.0.1:{self.core.target}", None, None, None, self.http, token)  # type: ignore[arg-type]  # the app is in another process
 
     async def thread(self, token: str, thread: str) -> dict[str, Any]:
         """A thread's status."""
@@ -170,9 +170,9 @@ class Site:
         return found
 
     async def until_at_rest(self, token: str, thread: str, within_s: float = 10.0) -> None:
-        """Wait until nothing runs in the thread: a page may be ready for the next message before that.
+        """Wait until nothing runs in the thread, because a page may be ready for the next message before that.
 
-        A thread that is not there is at rest: a stop can be so early that its run was never asked for.
+        A thread that does not exist is at rest: a stop can come before the run was asked for.
         """
 
         async def at_rest() -> bool:
@@ -233,7 +233,7 @@ def next_server(folder: Path, port: int, core_url: str) -> Part:
 
 @asynccontextmanager
 async def running_site(folder: Path, settings: Mapping[str, str] | None = None) -> AsyncIterator[Site]:
-    """Everything up; all of it gone at the end. `settings` are of middle-core, in place of those for tests."""
+    """Start everything, and end it with the context. settings: of middle-core, instead of those for tests."""
     folder.mkdir(parents=True, exist_ok=True)
     backend_port, page_port = free_port(), free_port()
     async with AsyncExitStack() as stack:

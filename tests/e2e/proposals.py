@@ -1,4 +1,4 @@
-"""What the model of the browser tests says where somebody has to approve it.
+"""What the model of the browser tests says when a person must approve something.
 
     erase ID [ID...]    one `delete_source` for each id
     plan                `confirm_plan` with three steps

@@ -1,11 +1,11 @@
-"""What the model of the browser tests says: asked in plain words, so that a test knows each answer to the letter.
+"""What the model of the browser tests says. The question decides the answer, so a test knows each answer exactly.
 
     count 60 at 40                 sixty words, forty a second
     search, then count 60 at 40    the same, after a call of `search_knowledge`
-    erase ID, plan                 what somebody has to approve: see `proposals`
+    erase ID, plan                 an action that a person must approve: see `proposals`
     anything else                  a short answer
 
-No word is Markdown, so what the browser shows is what the model said. Some are not ASCII: a cut may go through a character.
+No word is Markdown, so what the browser shows is what the model said. Some words are not ASCII, so that a cut may fall within a character.
 """
 
 from __future__ import annotations

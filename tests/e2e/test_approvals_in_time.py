@@ -1,4 +1,4 @@
-"""Approvals whose time runs out, and those that a kill -9 cuts off, in the browser. By both channels."""
+"""Approvals that expire, or that a kill -9 cuts off, in the browser, in both forms."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ async def test_a_message_after_the_time_is_answered_without_a_reload(channel: st
 
 @both
 async def test_a_deletion_that_a_kill_cut_off_goes_on_under_its_key(channel: str, new_tab: NewTab, site: Site) -> None:
-    """The person has said yes; backend-core has done it and its answer never arrived. Nobody has to approve it twice."""
+    """The person has said yes. backend-core has done it, but its answer never arrived. Nobody has to approve it twice."""
     source = await add_source(site, f"Cut notes {channel}")
     tab = await opened(new_tab, channel)
     await tab.say(f"erase {source}")

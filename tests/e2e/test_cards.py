@@ -1,4 +1,4 @@
-"""What tools return, as cards; what the page and the agent share; the graph that lights up. One story each."""
+"""Cards for what tools return, state that page and agent share, and the graph that lights up. One story for each."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ async def test_what_the_agent_selects_is_selected_on_the_page(tab: Tab, site: Si
 
 
 async def test_the_agent_filters_the_table_with_a_tool_of_the_page(tab: Tab, site: Site) -> None:
-    """The run ends with the call, the page does it, and a second run answers with the page's result at hand."""
+    """The run ends with the call, the page does the work, and a second run answers with the page's result."""
     await listed(tab)
     site.model.script(*calling("filter_sources", {"text": "stream"}, "It is filtered."))
     await tab.ask("Filter it", "It is filtered.")

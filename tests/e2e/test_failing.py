@@ -1,4 +1,4 @@
-"""What goes wrong in the agent or at the model: a card in words, a way on, and nothing of the inside."""
+"""Faults of the agent or the model: the page shows a card in words and a way to go on, and no internal text."""
 
 from __future__ import annotations
 

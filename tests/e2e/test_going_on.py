@@ -1,4 +1,4 @@
-"""Reloads, second tabs, broken connections, a server that dies: the answer goes on, or its end is told in words."""
+"""Reloads, second tabs, broken connections, a server that dies: the answer goes on, or the page says why it ended."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ async def test_a_second_tab_sees_an_answer_that_came_and_went(tab: Tab, new_tab:
 
 @pytest.mark.parametrize("seed", CUT_RUNS)
 async def test_the_proxys_socket_cut_at_random_bytes_costs_nothing(tab: Tab, site: Site, seed: int) -> None:
-    """Closed or reset, also in the middle of a frame and of a character: the screen is the log to the letter."""
+    """Closed or reset, also in the middle of a frame or a character: the screen shows exactly the text of the log."""
     chance = random.Random(seed)
     number = 150
     cuts = [Cut(after=chance.randrange(1, 9_000), hard=chance.random() < 0.5) for _ in range(8)]
@@ -124,7 +124,7 @@ async def test_cuts_while_a_reloaded_page_catches_up(tab: Tab, site: Site) -> No
 
 
 async def test_the_browsers_own_connection_breaks(tab: Tab, site: Site) -> None:
-    """Wifi goes and comes back in mid-answer."""
+    """The network goes away and comes back in the middle of an answer."""
     number = 200
     await tab.say(count(number, 30))
     await tab.until_answer(starts(whole(number), at_least=100))
@@ -154,7 +154,7 @@ async def test_a_page_that_was_frozen_catches_up(tab: Tab, site: Site) -> None:
 
 
 async def test_a_tab_that_has_not_noticed_yet_is_told_that_the_thread_is_busy(tab: Tab, site: Site, new_tab: NewTab) -> None:
-    """Its message is not lost and not sent twice: it goes out with Retry."""
+    """The message is neither lost nor sent twice; Retry sends it."""
     number = 100
     await tab.ask("Hello!", SHORT)
     other = await new_tab(beside=tab)
@@ -184,7 +184,7 @@ async def test_a_tab_that_has_not_noticed_yet_is_told_that_the_thread_is_busy(ta
 
 
 async def nothing_new(route: Route) -> None:
-    """As a poll that comes a moment too early."""
+    """Answer as a poll that comes a moment too early."""
     await route.fulfill(status=304)
 
 
@@ -215,7 +215,7 @@ async def test_kill_9_in_mid_answer_is_told_in_words_and_the_partial_answer_is_k
 
 
 async def test_a_server_that_stays_away_is_told_and_its_return_is_noticed(tab: Tab, site: Site) -> None:
-    """Longer than the proxy's patience: the person has a card and a banner; both go by themselves when it is back."""
+    """The server is away for longer than the proxy tries. The person sees a card and a banner; both disappear when it is back."""
     number = 2_000
     await tab.say(count(number, 40))
     await tab.until_answer(starts(whole(number), at_least=50))

@@ -1,4 +1,4 @@
-"""Who asks: the token on its whole way, tokens that are refused, and what belongs to somebody else."""
+"""Identity: the token on its whole way, tokens that are refused, and what belongs to another person."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PUT_TOKEN = "(token) => sessionStorage.setItem('middle-core.token', token)"
 
 
 async def refuse_sign_in(tab: Tab) -> None:
-    """As where the sign-in is somewhere else and its session has ended: no new token comes by itself."""
+    """Refuse to sign in, as an outside sign-in whose session has ended: no new token comes by itself."""
 
     async def refuse(route: Route) -> None:
         await route.fulfill(status=401, json={"code": "unauthorized", "detail": "Sign in first."})
@@ -46,7 +46,7 @@ async def test_the_token_is_byte_identical_at_backend_core(tab: Tab, site: Site)
 
 
 async def test_no_request_for_a_persons_things_is_without_their_token(tab: Tab) -> None:
-    """CopilotKit/CopilotKit#1537: the first looks at a thread were unsigned."""
+    """CopilotKit/CopilotKit#1537: the first requests for a thread had no token."""
     await tab.ask("Hello!", SHORT)
     await tab.reload()
     await tab.until_answer(SHORT)
@@ -93,7 +93,7 @@ async def test_signing_in_as_somebody_else_shows_that_persons_conversations_only
 
 
 async def test_another_persons_thread_id_shows_nothing(tab: Tab, site: Site, new_tab: NewTab) -> None:
-    """Also while it is being answered; and what is said there is one's own conversation, not the other's."""
+    """Also while that thread is being answered. A message there goes into the caller's own conversation."""
     number = 300
     await tab.say(count(number, 30))
     await tab.until_answer(starts(whole(number), at_least=50))

@@ -1,4 +1,4 @@
-"""A graph's own `interrupt()` in the browser: a card for whatever it asks, and the answer to the letter."""
+"""A graph's own `interrupt()` in the browser: a card for any question, and the exact answer."""
 
 from __future__ import annotations
 

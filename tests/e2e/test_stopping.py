@@ -1,4 +1,4 @@
-"""Stop, as a person sees it and as the model sees it."""
+"""Stop, from the person's view and from the model's."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def test_stop_closes_the_model_and_the_partial_answer_stays(tab: Tab, site
 
 
 async def test_a_message_right_after_stop_is_answered(tab: Tab, site: Site) -> None:
-    """As fast as the page lets a person: the text is in the box before the stop is clicked."""
+    """As fast as the page allows: the text is in the box before the stop is clicked."""
     await tab.say(count(600, 20))
     await tab.until_answer(starts(whole(600), at_least=20))
     await tab.composer.fill("And now?")
@@ -61,7 +61,7 @@ async def test_a_message_right_after_stop_is_answered(tab: Tab, site: Site) -> N
 
 
 async def test_stop_again_and_again(tab: Tab, site: Site) -> None:
-    """Each stop is one; nothing of a stopped answer comes into the next."""
+    """Each stop counts once, and no text of a stopped answer appears in the next one."""
     for round_ in range(4):
         question = count(500 + round_, 30)
         await tab.say(question)
@@ -98,7 +98,7 @@ async def test_stop_before_the_first_word(tab: Tab, site: Site) -> None:
 
 
 async def test_stop_at_once_after_sending(tab: Tab, site: Site) -> None:
-    """The stop may overtake the run that it means."""
+    """The stop may arrive before its run."""
     await tab.say(count(400, 40))
     await tab.stop()
     await tab.until_idle()

@@ -1,4 +1,4 @@
-"""What the lab's tests have in common: they start processes and wait for timeouts, so they are slow ones; each may keep figures."""
+"""What the lab's tests share. They start processes and wait for timeouts, so all are marked slow. Each may keep figures."""
 
 from __future__ import annotations
 
@@ -20,5 +20,5 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture
 def figures(request: pytest.FixtureRequest) -> Figures:
-    """What is put into it stands in the table of `make lab`."""
+    """Figures for the table of `make lab`."""
     return Figures(request.node.user_properties)

@@ -3,10 +3,10 @@
     async with envoy(folder, upstream_port, idle_s=1.0) as hop:      # the ingress of Container Apps, faster
         hop.url, hop.process
 
-Each runs a file of `infra/` with its `${NAMES}` filled in, and nothing else. Envoy is a wheel and always there. nginx and HAProxy are
-programs of the system: where there are none, `python -m tests.integration.hops` (part of `make test`) unpacks Debian's packages into
-`.lab/`, which needs no root, starts no service and changes nothing outside. Where that cannot be done either, it says what will not be
-tested and how to get it, and the tests that need it are skipped with that sentence, which pytest repeats at its end.
+Each hop runs a file of `infra/` with its `${NAMES}` filled in, and nothing else. Envoy is a wheel and always available. nginx and HAProxy
+are programs of the system. If they are missing, `python -m tests.integration.hops` (part of `make test`) unpacks Debian's packages into
+`.lab/`; that needs no root, starts no service and changes nothing else. If that fails too, it says what will not be tested and how to get
+it. The tests that need the program are skipped with that sentence, and pytest repeats it at the end.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Hop:
 
 
 def render(template: Path, to: Path, **values: object) -> Path:
-    """Fill in the `${NAMES}` that are given, and leave nginx's own `$names` alone, as the official image's envsubst does."""
+    """Fill in the given `${NAMES}`, and leave nginx's own `$names` as they are, as the envsubst of the official image does."""
     to.write_text(Template(template.read_text(encoding="utf-8")).safe_substitute({k: str(v) for k, v in values.items()}), encoding="utf-8")
     return to
 
@@ -117,12 +117,12 @@ Made = Callable[[Path, int], AbstractAsyncContextManager[Hop]]
 """Makes a hop in front of a port."""
 
 HOPS = [pytest.param(envoy, id="Envoy"), pytest.param(nginx, id="nginx"), pytest.param(haproxy, id="HAProxy")]
-"""The good ones, each by its name in the lab's table."""
+"""The good hops, by their names in the lab's table."""
 
 
 @asynccontextmanager
 async def _running(name: str, port: int, command: list[str], folder: Path) -> AsyncIterator[Hop]:
-    """The process, from the moment that it listens; ended by its own id."""
+    """Start the process, wait until it listens, and end it by its own id."""
     log_file = folder / f"{name}.log"
     with log_file.open("ab") as log:
         process = await asyncio.create_subprocess_exec(
@@ -170,7 +170,7 @@ PROGRAMS = ("nginx", "haproxy")
 
 
 def found(name: str) -> str | None:
-    """The path of the program: `NGINX` or `HAPROXY` names one ("none": there is none), one is installed, or one was unpacked. Else None."""
+    """The path of the program: from `NGINX` or `HAPROXY` ("none": pretend it is missing), installed, or unpacked. None if there is none."""
     if named := os.environ.get(name.upper()):  # noqa: TID251 - a test tool, not the product
         return None if named == "none" else named
     path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin"])  # noqa: TID251 - sbin is not on a user's path
@@ -179,7 +179,7 @@ def found(name: str) -> str | None:
 
 
 def missing(name: str) -> str:
-    """What is not tested without it, and what to do: one sentence."""
+    """One sentence: what is not tested without the program, and what to do."""
     return (
         f"{NOT_TESTED}streams through {name}, because it is not on this machine. "
         f"Install it (sudo apt-get install {name}; brew install {name}), or set {name.upper()} to its path."
@@ -189,12 +189,14 @@ def missing(name: str) -> str:
 def _program(name: str) -> str:
     path = found(name)
     if path is None:
-        pytest.skip(missing(name))  # not unseen: the end of the run tells it in red (tests/conftest.py), and `make hops` gets the program
+        pytest.skip(
+            missing(name)
+        )  # a visible skip: the end of the run says it in red (tests/conftest.py), and `make hops` gets the program
     return path
 
 
 def get(names: list[str]) -> None:
-    """Unpack Debian's packages of these programs, and of libraries that they need and the system lacks. Nothing happens where that fails."""
+    """Unpack Debian's packages of these programs, and of the libraries that the system lacks. If that fails, nothing changes."""
     if not (shutil.which("apt-get") and shutil.which("dpkg-deb")):
         return
     print(f"No {' and no '.join(names)} here; unpacking Debian's packages into {UNPACKED.relative_to(ROOT)}.", flush=True)
@@ -215,7 +217,7 @@ def get(names: list[str]) -> None:
 
 
 def main() -> int:
-    """0 in any case: what cannot be had is told, here and by each test that needs it."""
+    """Always 0: missing programs are named here, and by each test that needs them."""
     environment = os.environ  # noqa: TID251 - a test tool, not the product
     absent = [name for name in PROGRAMS if found(name) is None and name.upper() not in environment]
     if absent:

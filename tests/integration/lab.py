@@ -1,4 +1,4 @@
-"""What the lab's tests share: the same server seen through a hop, a browser's view of Next, and figures that are kept.
+"""What the lab's tests share: a server behind a hop, a browser's view of Next, and measured figures.
 
 A measured figure goes into the test's own report (`Figures`), so it survives several workers; `make lab` gathers them into the table of
 `infra/ingress-lab/README.md` (`tests/integration/report.py`).
@@ -33,18 +33,18 @@ from tests.integration.hops import Hop
 from tests.integration.report import FIGURE
 
 CUT = (httpx.RemoteProtocolError, httpx.ReadError)
-"""How a stream looks to its client that a hop has cut."""
+"""The errors that a client gets when a hop cuts its stream."""
 
 ENDS = {"RUN_FINISHED", "RUN_ERROR", "turn_completed"}
 
 
 def build(deps: AgentDeps) -> Graph:
-    """An agent that is its model alone."""
+    """An agent with one node that asks the model."""
     return chat(deps.model)
 
 
 def port_of(server: Stack | Web) -> int:
-    """Where it listens."""
+    """The port of the server."""
     port = urlsplit(server.url).port
     assert port is not None
     return port
@@ -57,7 +57,7 @@ def via(server: Stack, hop: Hop | Relay) -> Stack:
 
 @dataclass
 class Figures:
-    """Where a test puts what it has measured."""
+    """Collects what a test measures."""
 
     properties: list[tuple[str, object]]
 
@@ -76,7 +76,7 @@ def ms(seconds: Sequence[float]) -> str:
 
 
 async def in_turn(reader: Reader, gates: Sequence[asyncio.Event]) -> list[float]:
-    """Read a model that waits at a gate behind each of its words `w0 w1 ...`; open each once its word is here. Seconds that each took."""
+    """Read a model that waits at a gate after each of its words `w0 w1 ...`. Open each gate when its word has arrived. Returns the seconds for each word."""
     took: list[float] = []
     said = time.monotonic()
     for number, gate in enumerate(gates):
@@ -89,7 +89,7 @@ async def in_turn(reader: Reader, gates: Sequence[asyncio.Event]) -> list[float]
 
 
 def paced(words: list[str], over_s: float) -> tuple[ScriptedModel, Callable[[], Coroutine[Any, Any, None]]]:
-    """A model that says the words one by one, and what makes it speak: so slowly that it takes `over_s` in all."""
+    """A model that says the words one by one, and the coroutine that makes it speak over `over_s` seconds."""
     gates = [asyncio.Event() for _ in words]
     model = ScriptedModel(turns=[[*(item for pair in zip(gates, words, strict=True) for item in pair), finish()]])
 
@@ -103,7 +103,7 @@ def paced(words: list[str], over_s: float) -> tuple[ScriptedModel, Callable[[], 
 
 @dataclass
 class Followed:
-    """What a client got that attached again and again. torn: cuts within a frame."""
+    """What a client got that attached again after each cut. torn: cuts within a frame."""
 
     events: list[Event] = field(default_factory=list)
     cuts: int = 0
@@ -113,7 +113,7 @@ class Followed:
 async def follow_through(server: Stack, path: str, cursor: str | None, *, patient: Stack | None = None) -> Followed:
     """Attach at the last id, again and again, until the end of the run or turn.
 
-    patient: the same server, asked after a connection that came to no whole event; on a busy machine that could go on for ever.
+    patient: another address of the same server, used after a connection without a whole event; otherwise a busy machine could repeat that for ever.
     """
     got = Followed()
     front = server
@@ -159,7 +159,7 @@ async def probe(*arguments: str) -> tuple[int, dict[str, Any]]:
 
 
 def verdicts(hop: dict[str, Any]) -> set[str]:
-    """Of the streams with `identity` and with `gzip, br`."""
+    """The verdicts of the streams with `identity` and with `gzip, br`."""
     return {stream["verdict"] for stream in hop["streams"]}
 
 
@@ -168,7 +168,7 @@ def verdicts(hop: dict[str, Any]) -> set[str]:
 
 @dataclass
 class Web:
-    """Next with the built page. `core` leads from it to wherever a test wants middle-core to be."""
+    """Next with the built page. `core` is the relay from Next to a middle-core that the test chooses."""
 
     url: str
     next: Part
@@ -182,17 +182,17 @@ class Web:
 
 @asynccontextmanager
 async def web_tier(folder: Path, **env: str) -> AsyncIterator[Web]:
-    """Next, up; its log may hold no unhandled error at the end."""
+    """A running Next. At the end its log must hold no unhandled error."""
     async with Relay() as core, httpx.AsyncClient(timeout=30, limits=httpx.Limits(max_connections=None)) as http:
         part = next_server(folder, free_port(), core.url)
         part.env = {**part.env, **env}
         url = part.probe.removesuffix("/api/health")
-        part.probe = url  # the page alone: there is no middle-core yet
+        part.probe = url  # the page alone, because there is no middle-core yet
         try:
             await part.start()
             await http.get(
                 f"{url}/api/copilotkit/info"
-            )  # the first request loads CopilotKit's runtime; nothing measured should wait for that
+            )  # the first request loads CopilotKit's runtime, and no measurement should wait for that
             yield Web(url, part, core, http)
             assert part.alive, part.output
             for word in ("unhandledRejection", "uncaughtException", "TypeError"):
@@ -203,7 +203,7 @@ async def web_tier(folder: Path, **env: str) -> AsyncIterator[Web]:
 
 @dataclass
 class Browser:
-    """What the page sends through CopilotKit, to Next or to a hop in front of it."""
+    """A browser that sends what the page sends through CopilotKit, to Next or to a hop in front of it."""
 
     url: str
     http: httpx.AsyncClient

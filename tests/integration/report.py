@@ -1,6 +1,6 @@
-"""What a test run tells at its end: what could not be tested on this machine, and the lab's figures as a table.
+"""What a test run prints at its end: what could not be tested on this machine, and the lab's figures as a table.
 
-The figures come from the tests themselves (`lab.Figures`): a figure without a passed test behind it is not in the table. The table is
+The figures come from the tests themselves (`lab.Figures`), so each figure in the table has a passed test. The table is
 written between the marks of `infra/ingress-lab/README.md`. This module is loaded by every test run, so it imports nothing of ours.
 """
 
@@ -17,7 +17,7 @@ FIGURE = "figure"
 """The name of a figure among a report's properties."""
 
 NOT_TESTED = "NOT TESTED: "
-"""How a skip begins that has to be seen."""
+"""The beginning of the reason of a skip that must be visible."""
 
 COLUMNS = (
     "headers",
@@ -59,7 +59,7 @@ def markdown(figures: Iterable[Row]) -> str:
 
 
 def write(text: str, to: Path = README) -> None:
-    """Replace what stands between the marks. Raises ValueError if they are not there."""
+    """Replace the text between the marks. Raises ValueError if the marks are missing."""
     before, begin, rest = to.read_text(encoding="utf-8").partition(MARKS[0])
     _, end, after = rest.partition(MARKS[1])
     if not (begin and end):

@@ -32,7 +32,7 @@ def said(reader: Reader) -> str:
 
 @pytest.mark.parametrize("hop", HOPS)
 async def test_a_token_arrives_before_the_next_is_said(hop: Made, tmp_path: Path, figures: Figures, request: pytest.FixtureRequest) -> None:
-    """And the node's light is on before that: `node_started` does not wait for anything either. The client accepts gzip."""
+    """`node_started` arrives before the first token, so it does not wait either. The client accepts gzip."""
     gates = [asyncio.Event() for _ in range(TOKENS)]
     model = ScriptedModel(turns=[[*(item for number, gate in enumerate(gates) for item in (gate, f"w{number} ")), finish()]])
     took: list[float] = []
@@ -57,7 +57,7 @@ async def test_a_token_arrives_before_the_next_is_said(hop: Made, tmp_path: Path
 
 @pytest.mark.parametrize("hop", HOPS)
 async def test_a_client_that_leaves_ends_its_turn(hop: Made, tmp_path: Path) -> None:
-    """The default of /chat: nobody else is there, so the model is stopped."""
+    """The default of /chat: nobody else follows, so the model is stopped."""
     model = ScriptedModel(turns=[["a", asyncio.Event()]])
     async with (
         stack(tmp_path, agents={"default": lambda: chat(model)}, disconnect_grace_s=0) as server,
@@ -82,7 +82,7 @@ async def test_a_json_caller_that_hangs_up_ends_its_turn(tmp_path: Path) -> None
 
 
 async def test_a_json_answer_longer_than_the_idle_timeout_is_asked_for_again(tmp_path: Path, figures: Figures) -> None:
-    """JSON has no heartbeats, so the ingress answers 504 in the meantime. The same request finds the same turn, within its grace."""
+    """JSON has no heartbeats, so the ingress answers 504 first. Within the grace, the same request finds the same turn."""
     gate = asyncio.Event()
     model = ScriptedModel(turns=[["a ", gate, "b", finish()]])
     body = {"message": "hi", "thread_id": "t1", "run_id": "the-turn"}
@@ -124,7 +124,7 @@ async def test_cuts_by_a_total_timeout_lose_and_double_nothing(tmp_path: Path) -
 
 
 async def test_a_pause_that_someone_watches_outlives_the_idle_timeout(tmp_path: Path, figures: Figures) -> None:
-    """`?hold=1`: silent while a person thinks, kept open by heartbeats, and going on with the answer that came through another door."""
+    """`?hold=1`: the stream is silent while a person thinks, heartbeats keep it open, and it goes on when the answer comes at another endpoint."""
     idle_s = 0.8
     async with (
         stack(tmp_path, agents={"default": lambda: ask("really?")}, heartbeat_s=0.2) as server,

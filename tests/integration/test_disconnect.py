@@ -1,7 +1,7 @@
-"""Who leaves, and who is told: a client's departure or a stop reaches the model's own socket at once, silent or talking.
+"""A client that leaves, or a stop, closes the model's own socket at once, whether the model sends or is silent.
 
-The model is the Cerebras simulator behind the real SDK, so what is measured is the closed connection of a model that would go on.
-On /copilotkit a closed tab keeps its run by design; a run is bound to its followers with `on_disconnect: cancel` there.
+The model is the Cerebras simulator behind the real SDK, so we measure when the connection of a running model is closed. On /copilotkit
+a closed tab keeps its run by design, so these tests use `on_disconnect: cancel` there.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Served:
     model: CerebrasServer
 
     async def until_left(self) -> float:
-        """`time.monotonic()` of the moment when the model's newest connection was closed on it."""
+        """The `time.monotonic()` at which the model's newest connection was closed."""
         request = self.model.requests[-1]
         await until(lambda: request.closed_early, WITHIN_S)
         assert request.closed_at is not None
@@ -56,7 +56,7 @@ class Served:
 
 @asynccontextmanager
 async def served(folder: Path, reply: Reply) -> AsyncIterator[Served]:
-    """Heartbeats are as slow as in production: none of what is measured may wait for one."""
+    """Heartbeats are as slow as in production, because no measured event may wait for one."""
     async with (
         CerebrasServer() as model,
         stack(
@@ -79,7 +79,7 @@ async def web(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Web]:
 
 
 async def until_heard(reader: Reader, reply: Reply) -> None:
-    """The model speaks, or has spoken and is silent now."""
+    """Wait until the model sends, or has sent and is silent now."""
     await reader.until(lambda reader: len(reader.text) > (20 if reply is TALKING else 2))
 
 
@@ -134,7 +134,7 @@ async def test_a_stop_that_is_clicked(web: Web, reply: Reply, tmp_path: Path, fi
 
 
 async def test_a_tab_that_is_closed_keeps_its_run_unless_told_otherwise(web: Web, tmp_path: Path) -> None:
-    """The default of /copilotkit: a reload finds the run where it is. The follower leaves, the model goes on."""
+    """The default of /copilotkit: the follower leaves, the model goes on, and a reload finds the run."""
     async with served(tmp_path, Reply(["word "] * 60, rate=100)) as core, envoy(tmp_path, port_of(core.server)) as inner:
         web.core.target = inner.port
         async with web.browser().say("hi") as reader:

@@ -1,4 +1,4 @@
-"""Through each hop alone: a token arrives before the next one is said, whatever the client accepts; and the bad one shows the fault."""
+"""Through each hop alone, a token arrives before the next one is sent, whatever the client accepts. The bad nginx fails this."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from tests.integration.lab import Figures, Stopwatch, in_turn, ms, port_of, via
 
 TOKENS = 20
 HELD_S = 0.7
-"""Long enough for a token on loopback, even on a busy machine, and short enough to wait for."""
+"""Seconds: long enough for a token on loopback, even on a busy machine, and short enough to wait for."""
 
 
 @pytest.mark.parametrize("hop", HOPS)
 async def test_a_token_arrives_before_the_next_is_said(hop: Made, tmp_path: Path, figures: Figures, request: pytest.FixtureRequest) -> None:
-    """The model waits for the client at each token, so one byte that is held back anywhere stops the test. The client accepts gzip."""
+    """The model waits for the client at each token, so the test stops if any hop holds back one byte. The client accepts gzip."""
     gates = [asyncio.Event() for _ in range(TOKENS)]
     script = [item for number, gate in enumerate(gates) for item in (f"w{number} ", gate)]
     model = ScriptedModel(turns=[[*script, finish()]])
@@ -45,7 +45,7 @@ async def test_a_token_arrives_before_the_next_is_said(hop: Made, tmp_path: Path
 
 
 async def test_the_bad_nginx_holds_the_whole_answer_back(tmp_path: Path, figures: Figures) -> None:
-    """Not a straw man: the same stream that passes the others one by one arrives here in one block at its end."""
+    """The stream that passes the other hops token by token arrives here in one block at its end."""
     gate = asyncio.Event()
     model = ScriptedModel(turns=[[*(f"w{number} " for number in range(TOKENS)), gate, finish()]])
     async with (
@@ -66,7 +66,7 @@ async def test_the_bad_nginx_holds_the_whole_answer_back(tmp_path: Path, figures
             await until(lambda: bool(model.seen))
             async with server.connect() as direct:
                 await direct.until_text(f"w{TOKENS - 1} ")
-                with pytest.raises(TimeoutError):  # several heartbeats long: they are held back too
+                with pytest.raises(TimeoutError):  # several heartbeats long, because heartbeats are held back too
                     await until(lambda: bool(arrived), HELD_S)
                 gate.set()
                 await direct.rest()

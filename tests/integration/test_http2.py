@@ -1,4 +1,4 @@
-"""Browsers speak HTTP/2 to the ingress: many streams on one connection, so a stream's end is no connection's end. Envoy translates."""
+"""Browsers speak HTTP/2 to the ingress. Many streams share one connection, so the end of a stream does not end the connection."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ async def test_a_cancelled_stream_reaches_the_model_although_the_connection_stay
 
 
 async def test_pings_are_no_heartbeats(tmp_path: Path, figures: Figures) -> None:
-    """Ten pings a second do not keep a silent stream open; only bytes of it do."""
+    """Ten pings a second do not keep a silent stream open. Only bytes of the stream do."""
     gate = asyncio.Event()
     model = ScriptedModel(turns=[["a", gate, "b", finish()], ["a", gate, "b", finish()]])
     async with envoy_for(tmp_path / "without", model, heartbeat_s=60) as (server, ingress), say(server, ingress) as client:
@@ -112,7 +112,7 @@ async def test_pings_are_no_heartbeats(tmp_path: Path, figures: Figures) -> None
 
 @asynccontextmanager
 async def envoy_for(folder: Path, model: ScriptedModel, *, heartbeat_s: float) -> AsyncIterator[tuple[Stack, Hop]]:
-    """A server behind an impatient Envoy."""
+    """A server behind an Envoy with short timeouts."""
     folder.mkdir()
     async with (
         stack(folder, agents={"default": lambda: chat(model)}, heartbeat_s=heartbeat_s) as server,

@@ -1,4 +1,4 @@
-"""Envoy as Container Apps' ingress, with its times scaled down: what it cuts, what heartbeats save, and what only re-attaching saves."""
+"""Envoy as Container Apps' ingress, with shorter times: what it cuts, what heartbeats save, and what only attaching again saves."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from tests.integration.lab import CUT, Figures, Stopwatch, follow_through, paced
 from tests.integration.trickle import Trickle
 
 IDLE_S = 1.0
-"""In place of 240."""
+"""Seconds, instead of 240."""
 BEAT_S = 0.2
-"""In place of 10: the idle timeout is five of them, where Container Apps' is 24."""
+"""Seconds, instead of 10. The idle timeout is five heartbeats here, and 24 on Container Apps."""
 
 TEXT = "Grüße 你好 🌍 \u2028\u0085 é\tend"
 
@@ -67,7 +67,7 @@ async def test_a_silent_stream_survives_with_heartbeats(tmp_path: Path, figures:
 
 
 async def test_the_first_byte_does_not_wait_for_the_model(tmp_path: Path) -> None:
-    """microsoft/azure-container-apps#597: a 504 where nothing had been sent before the first token."""
+    """microsoft/azure-container-apps#597: a 504, because nothing was sent before the first token."""
     gate = asyncio.Event()
     model = ScriptedModel(turns=[[gate, "late", finish()]])
     async with (
@@ -83,7 +83,7 @@ async def test_the_first_byte_does_not_wait_for_the_model(tmp_path: Path) -> Non
 
 
 async def test_a_total_timeout_is_healed_by_the_last_id(tmp_path: Path, figures: Figures) -> None:
-    """Heartbeats do not help against it: a run four times as long is followed to its end, live."""
+    """Heartbeats do not help against it. A run four times as long is followed live to its end."""
     words = [f"w{number} " for number in range(160)]
     total_s = 0.5
     model, speak = paced(words, 4 * total_s)
@@ -111,7 +111,7 @@ async def test_a_total_timeout_is_healed_by_the_last_id(tmp_path: Path, figures:
 
 
 async def test_cuts_at_any_byte_lose_and_double_nothing(tmp_path: Path, figures: Figures) -> None:
-    """A slow line between the ingress and the server: the total timeout falls anywhere, within frames and within letters."""
+    """On a slow line between ingress and server the total timeout cuts anywhere, also within frames and characters."""
     words = [f"{number} {TEXT} " for number in range(400)]
     clients, total_s = 4, 0.1
     model, speak = paced(words, 3.0)
@@ -143,7 +143,7 @@ async def test_cuts_at_any_byte_lose_and_double_nothing(tmp_path: Path, figures:
 
 
 async def test_a_request_that_the_ingress_repeats_is_one_run(tmp_path: Path, figures: Figures) -> None:
-    """Envoy sends a request again when its server dies before it has answered; the run that the first one started is found again."""
+    """Envoy repeats a request when its server dies before it answers. The repeated request finds the run of the first."""
     model = ScriptedModel(turns=[["once", finish()]])
     async with (
         stack(tmp_path, agents={"default": lambda: chat(model)}) as server,
@@ -166,7 +166,7 @@ async def test_a_request_that_the_ingress_repeats_is_one_run(tmp_path: Path, fig
 
 
 async def test_a_504_of_the_ingress_has_its_own_words_and_the_request_may_be_sent_again(tmp_path: Path) -> None:
-    """What the raw door's client meets when nothing answers: the ingress's own words, which name a timeout and no cause."""
+    """A client of middle-core's own endpoint gets the ingress's text when nothing answers; the text names a timeout and no cause."""
     model = ScriptedModel(turns=[["once", finish()]])
     async with (
         stack(tmp_path, agents={"default": lambda: chat(model)}) as server,

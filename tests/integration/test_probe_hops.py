@@ -43,7 +43,7 @@ async def test_a_good_hop_is_incremental(
 
 
 async def test_the_bad_nginx_is_named_as_the_hop_that_buffers(server: Stack, tmp_path: Path, figures: Figures) -> None:
-    """Behind Envoy, as a second ingress would be: the first hop whose verdict changes is the one that is named."""
+    """The bad nginx stands behind Envoy. The probe names the first hop whose verdict changes."""
     async with envoy(tmp_path, port_of(server)) as ingress, bad_nginx(tmp_path, ingress.port) as bad:
         status, report = await probe(*QUICK, server.url, ingress.url, bad.url)
     assert status == 1

@@ -1,4 +1,4 @@
-"""The probe through the real Next: `/api/diag` shows what this tier does, and every real door is found and left tidy."""
+"""The probe through the real Next: `/api/diag` shows what this tier does. The probe finds every real endpoint and cleans up after itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes wrong behind Next: the ingress's own error texts, and a deploy in the middle of many answers. The browser gets words, or nothing."""
+"""Faults behind Next: the ingress's own error texts, and a deploy in the middle of many answers. The browser gets our words or no error."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def web(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Web]:
 
 
 async def everything(browser: Browser) -> dict[str, httpx.Response]:
-    """One request to each door of Next that asks middle-core, all at once; whole answers."""
+    """Send one request to each route of Next that asks middle-core, all at once. Returns the whole answers."""
     base, headers, http = browser.url, browser.headers, browser.http
     asked = {
         "run": http.post(f"{base}/api/copilotkit/agent/default/run", json=run_input(user("hi")), headers=headers),
@@ -56,7 +56,7 @@ async def everything(browser: Browser) -> dict[str, httpx.Response]:
 
 
 def told(response: httpx.Response) -> tuple[str, str]:
-    """The code and the words of a refusal: of a problem, or of the RUN_ERROR at a stream's end."""
+    """Code and text of a refusal: of a problem, or of the RUN_ERROR at the end of a stream."""
     if response.headers["content-type"].startswith("text/event-stream"):
         last = json.loads(response.text.rstrip().rsplit("data: ", 1)[1])
         assert last["type"] == "RUN_ERROR"
@@ -67,7 +67,7 @@ def told(response: httpx.Response) -> tuple[str, str]:
 
 @pytest.mark.parametrize("fault", ["idle timeout", "total timeout", "nobody there"])
 async def test_the_ingress_words_are_never_shown(web: Web, fault: str, tmp_path: Path, figures: Figures) -> None:
-    """microsoft/azure-container-apps#1637: "stream timeout" as an assistant's answer. Here each door says who is away, in words."""
+    """microsoft/azure-container-apps#1637: "stream timeout" shown as an assistant's answer. Here each route says in words that the service cannot be reached."""
     model = ScriptedModel(turns=[["never", finish()]])
     async with (
         stack(tmp_path, agents={"default": lambda: chat(model)}) as server,
@@ -95,8 +95,8 @@ async def test_the_ingress_words_are_never_shown(web: Web, fault: str, tmp_path:
 
 
 async def test_a_deploy_in_the_middle_of_many_answers(web: Web, tmp_path: Path, figures: Figures) -> None:
-    """SIGTERM with 20 silent streams: they end at once with a hint, the runs come to their ends within the drain, and the
-    browsers, attached again by Next to the process that follows, see 20 whole answers and nothing of it."""
+    """SIGTERM with 20 silent streams: they end at once with a hint, and the runs finish within the drain. Next attaches the
+    browsers to the next process, and they see 20 whole answers and no interruption."""
     port = free_port()
     said = "before ~2.5 after"
     async with AsyncExitStack() as open_:
@@ -137,7 +137,7 @@ async def test_a_deploy_in_the_middle_of_many_answers(web: Web, tmp_path: Path, 
 
 
 async def test_a_process_that_gets_no_grace_at_all_loses_its_runs_in_words(web: Web, tmp_path: Path) -> None:
-    """Drain 0: what was said is kept, and the browser's one stream ends typed, from the process that follows on another port."""
+    """Drain 0: the text is kept, and the browser's one stream ends with a typed error from the next process, on another port."""
     async with Relay() as place, envoy(tmp_path, place.port) as ingress, AsyncExitStack() as open_:
         web.core.target = ingress.port
         async with serve(tmp_path / "data", agents=agent.PATH, env={"MIDDLE_CORE_DRAIN_S": "0"}) as old:

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 TOKENS = 20
 PACE_S, SILENCE_S = 0.04, 2.5
-"""Between two words of the model that is longer than every timeout, and in its middle."""
+"""Seconds of silence in the middle of an answer, longer than every timeout."""
 TEXT = "Grüße 你好 🌍 \u2028\u0085 é\tend"
 
 
@@ -36,7 +36,7 @@ async def web(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Web]:
 async def test_a_token_arrives_before_the_next_is_said(
     front: Made, web: Web, tmp_path: Path, figures: Figures, request: pytest.FixtureRequest
 ) -> None:
-    """As in `test_hops_stream.py`, through everything that stands between a browser and the model. The client accepts gzip."""
+    """As in `test_hops_stream.py`, but through all hops between a browser and the model. The client accepts gzip."""
     gates = [asyncio.Event() for _ in range(TOKENS)]
     model = ScriptedModel(turns=[[*(item for number, gate in enumerate(gates) for item in (f"w{number} ", gate)), finish()]])
     async with (
@@ -62,7 +62,7 @@ async def test_a_token_arrives_before_the_next_is_said(
 
 @pytest.mark.parametrize("bad", [pytest.param(False, id="good"), pytest.param(True, id="badly configured")])
 async def test_what_the_probe_says_of_the_whole_path(web: Web, bad: bool, tmp_path: Path, figures: Figures) -> None:
-    """Real answers of a model, asked for as any AG-UI client would; from the inside to the outside."""
+    """Real answers of a model, requested as any AG-UI client would, from the inside to the outside."""
     async with (
         CerebrasServer(default=lambda _: Reply(["word "] * 40, rate=20)) as model,
         stack(tmp_path, agents={"default": build}, model="cerebras:", cerebras_api_key="test-key", cerebras_base_url=model.url) as server,
@@ -123,7 +123,7 @@ async def test_the_browser_sees_nothing_of_total_timeouts_behind_next(web: Web, 
 
 
 async def test_a_run_longer_than_every_timeout_on_the_path_completes_exactly(web: Web, tmp_path: Path, figures: Figures) -> None:
-    """Idle and total timeouts in front of Next and behind it, and a planned age of streams: all shorter than the run, and than its silence."""
+    """Idle and total timeouts in front of Next and behind it, and a maximum age of streams, all shorter than the run and than its silence."""
     words = [f"w{number} " for number in range(60)]
     silence = asyncio.Event()
     half = len(words) // 2
@@ -132,7 +132,7 @@ async def test_a_run_longer_than_every_timeout_on_the_path_completes_exactly(web
     model = ScriptedModel(turns=[[*(item for pair in zip(gates, words, strict=True) for item in pair), finish()]])
 
     async def speak() -> None:
-        # No waiting for something: how slowly the model speaks, and how long it is silent, is what the timeouts are up against.
+        # These pauses wait for nothing. The timeouts must meet a model that is slow and then silent.
         for gate in gates[:half]:
             gate.set()
             await asyncio.sleep(PACE_S)
@@ -158,7 +158,7 @@ async def test_a_run_longer_than_every_timeout_on_the_path_completes_exactly(web
                 await reader.rest()
         texts.append(reader.text)
         while "RUN_FINISHED" not in reader.types:
-            # What the page does when its own hop breaks: it opens the thread again.
+            # When the page's own connection breaks, the page opens the thread again.
             async with browser.connect() as reader:
                 try:
                     await reader.rest()

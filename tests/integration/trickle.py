@@ -1,4 +1,4 @@
-"""A slow line: answers pass in pieces of random size, so that a cut in time is a cut at any byte, in the middle of a frame or of a letter."""
+"""A slow line: answers pass in pieces of random size. So a cut can fall at any byte, also within a frame or a character."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Self
 
 
 class Trickle:
-    """Relays to `target` while its context is open. pieces: bytes at once, at most; pause_s: between two."""
+    """Relays to `target` while its context is open. pieces: the most bytes at once. pause_s: between two pieces."""
 
     def __init__(self, target: int, *, seed: int, pieces: int = 200, pause_s: float = 0.003) -> None:
         self._target = target

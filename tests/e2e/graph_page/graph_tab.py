@@ -1,4 +1,4 @@
-"""The graph page in a browser: middle-core in this loop behind a relay, and one tab with what a person does and sees there."""
+"""The graph page in a browser: middle-core behind a relay, and one tab with what a person does and sees there."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ WATCH = """() => {
         }
     }).observe(document.getElementById("canvas"), { subtree: true, childList: true, attributes: true, attributeFilter: ["data-state"] });
 }"""
-"""Notes each node's states in the order in which the screen had them."""
+"""A script that records each node's states in the order in which the screen showed them."""
 
 SEEN = """(id) => {
     window.seen ??= {};
@@ -46,12 +46,12 @@ SEEN = """(id) => {
     const note = document.getElementById(id);
     new MutationObserver(() => { if (!note.hidden) words.push(note.textContent); }).observe(note, { childList: true, subtree: true, attributes: true });
 }"""
-"""Notes each text of a note that may be gone before a test can look."""
+"""A script that records each text of a note, because it may disappear before a test looks."""
 
 
 @dataclass
 class GraphSite:
-    """What the page talks to."""
+    """The servers that the page talks to."""
 
     server: Stack
     relay: Relay
@@ -78,7 +78,7 @@ class GraphSite:
         await until_asked(idle)
 
     def at_rest(self) -> None:
-        """In good health, also after a test that failed half-way."""
+        """Repair what a test that failed half-way left behind."""
         self.pipeline.let_go()
         self.relay.cuts.clear()
         self.relay.done.clear()
@@ -88,7 +88,7 @@ class GraphSite:
 
 @asynccontextmanager
 async def graph_site(folder: Path) -> AsyncIterator[GraphSite]:
-    """The knowledge copilot on the offline model, a pipeline at the test's gates, backend-core: all of it over HTTP."""
+    """The knowledge copilot on the offline model, a pipeline whose gates the test opens, and backend-core, all over HTTP."""
     folder.mkdir(parents=True, exist_ok=True)
     backend = create_app(database=folder / "backend.db", verify=secret_verifier(SECRET, issuer=ISSUER, audience=AUDIENCE))
     pipeline = Pipeline()
@@ -130,7 +130,7 @@ class GraphTab:
         return self.page.locator(f"#{name}")
 
     def node(self, name: str, state: str | None = None) -> Locator:
-        """A node of the drawing, in this state."""
+        """The element of a node of the drawing in this state."""
         return self.page.locator(f'.node[data-node="{name}"]' + (f'[data-state="{state}"]' if state else ""))
 
     @property
@@ -169,7 +169,7 @@ class GraphTab:
         return text
 
     async def outcome(self, words: str) -> None:
-        """Wait until the turn stands so."""
+        """Wait until the page shows this outcome of the turn."""
         await expect(self.id("outcome").locator("span").first).to_have_text(words)
 
     # what a person does -----------------------------------------------------------------------------
@@ -204,7 +204,7 @@ class GraphTab:
 
     # what must hold whatever it does -------------------------------------------------------------------
     async def judge(self) -> None:
-        """No request left this machine, nothing crashed, the policy was not offended, and the token is in no storage and no address."""
+        """Check that no request left this machine, nothing crashed, the policy was kept, and the token is in no storage and no address."""
         assert self.crashes == []
         assert [one for one in self.complaints if "Content Security Policy" in one or "Trusted" in one] == []
         assert [one.url for one in self.requests if not one.url.startswith((self.site.relay.url, "data:"))] == []

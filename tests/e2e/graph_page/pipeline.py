@@ -1,6 +1,6 @@
-"""A graph for the graph page's tests, whose nodes wait at gates that the test holds in its hands.
+"""A graph for the graph page's tests. Its nodes wait at gates that the test opens.
 
-plan -> left, right (side by side) -> choose -> write, or escalate -> write
+plan -> left, right (in parallel) -> choose -> write, or escalate -> write
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ BREAK = "break"
 
 
 class Pipeline:
-    """The graph, and its gates: a node that is held is at work until it is let go."""
+    """The graph and its gates. A node that is held runs until its gate opens."""
 
     def __init__(self) -> None:
         self._gates = {name: asyncio.Event() for name in NODES}
@@ -34,7 +34,7 @@ class Pipeline:
             self._gates[name].clear()
 
     def let_go(self, *names: str) -> None:
-        """These, or all."""
+        """Open the gates of these nodes, or of all."""
         for name in names or NODES:
             self._gates[name].set()
 
