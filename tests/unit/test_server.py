@@ -1,4 +1,4 @@
-"""What the server bears of one connection: heads that never end, and requests that come before the answer to the one before."""
+"""Limits of one connection: request heads that never end, and requests that come before the last answer."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def connected(server: Stack) -> AsyncIterator[tuple[asyncio.StreamReader, 
 
 
 async def flood(writer: asyncio.StreamWriter, piece: bytes) -> int:
-    """Send until the other side has had enough: how many bytes it took. It has to end before 50 MB."""
+    """Send until the other side stops reading. Returns the number of bytes that it took, which must be below 50 MB."""
     sent = 0
     try:
         while sent < 50_000_000:

@@ -1,4 +1,4 @@
-"""The decorator on its own: what it guards, what it refuses, and that nothing runs without a row. The rest are scenarios."""
+"""The decorator alone: what it guards, what it refuses, and that nothing runs without a row. The other tests are scenarios."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ async def describe(args: Mapping[str, Any]) -> Card:
 
 @dataclass
 class Rows:
-    """`Approvals` in memory: one row, as the test has put it. `log` is what was asked of it."""
+    """`Approvals` in memory: one row, which the test sets. `log` holds the calls."""
 
     row: Approval | None = None
     log: list[str] = field(default_factory=list)
@@ -135,7 +135,7 @@ async def test_an_approved_row_runs_it_with_the_digest_of_what_was_shown(rows: R
 
 
 async def test_what_was_changed_stays_changed_when_a_crash_asks_again(rows: Rows) -> None:
-    """What may have happened was the changed action; so it is that which is shown, and which is tried again as it stands."""
+    """The changed action may have happened, so the card shows the changed action, and that one is tried again."""
     sent: list[str] = []
     graph, asked = await question_of(sender(sent, editable=("to",)))
     rows.row = a_row(asked, status="indeterminate", answer={"approved": True, "edits": {"to": "ann"}})

@@ -16,7 +16,7 @@ def result(call_id: str, text: str = "done") -> ToolMessage:
 
 
 def shape(messages: list[AnyMessage]) -> list[str]:
-    """Each message in a word: u, a, a(ids), or the id a result answers."""
+    """Each message in short: u, a, a(ids), or the id of the call that a result answers."""
     return [
         f"a({','.join(str(c['id']) for c in m.tool_calls)})"
         if isinstance(m, AIMessage) and m.tool_calls

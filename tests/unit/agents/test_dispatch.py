@@ -37,7 +37,7 @@ from tests.contracts.eventlog_contract import start
 from tests.fakes.ledger import MemoryLedger
 from tests.unit.agents.graphs import CONFIG, calls, graph_of, human, results
 
-SECRET = "postgres://user:hunter2@db/prod"  # what an exception of a driver holds
+SECRET = "postgres://user:hunter2@db/prod"  # as in the text of a driver's exception
 
 
 @pytest.fixture
@@ -240,7 +240,7 @@ async def test_a_synchronous_tool_that_blocks_stalls_nobody_and_its_late_result_
     @tool
     async def quick() -> str:
         """Quick."""
-        await entered.wait()  # only answers while the other one blocks
+        await entered.wait()  # returns only while the other tool blocks
         return "quick"
 
     graph = graph_of([block, quick], calls(("c0", "block", {}), ("c1", "quick", {})))

@@ -1,4 +1,4 @@
-"""What a person may change on a card: read from any tool's schema, taken only as what it is, and run as it was approved."""
+"""What a person may change on a card: read from any tool's schema, taken only with its own type, and run as it was approved."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ EDITS = st.dictionaries(st.sampled_from([*NAMES, "secret"]), JSON, max_size=4) |
 @given(edits=EDITS)
 @settings(max_examples=60, deadline=None)
 async def test_what_a_person_changed_runs_exactly_so_or_they_are_asked_again(edits: dict[str, Any]) -> None:
-    """The digest that was approved is that of what runs; nothing is bent into shape on the way."""
+    """The arguments that run have the digest that was approved. Nothing is converted in between."""
     sent: list[dict[str, Any]] = []
 
     async def describe(_args: Mapping[str, Any]) -> Card:

@@ -1,4 +1,4 @@
-"""Each repair once: what goes in, what comes out, what is counted."""
+"""Each repair once: the events in, the events out, and what is counted."""
 
 from __future__ import annotations
 

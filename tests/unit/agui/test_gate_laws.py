@@ -1,4 +1,4 @@
-"""What holds for every sequence a source can invent. The checker is `tests.fakes.agui_rules`, written without the gate."""
+"""Property tests: what holds for every sequence of events. The checker is `tests.fakes.agui_rules`, written independently of the gate."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ def test_no_text_is_lost_or_moved_to_another_message(events: list[Event]) -> Non
 
 
 def spoken(events: list[Event]) -> dict[tuple[str, str], str]:
-    """All text said under each of the source's ids, whatever suffix the gate gave it."""
+    """All text by the source's ids, without the suffix that the gate may have added."""
     said: dict[tuple[str, str], str] = defaultdict(str)
     for event in events:
         if event["type"] in ("TEXT_MESSAGE_CONTENT", "REASONING_MESSAGE_CONTENT") and event["delta"]:

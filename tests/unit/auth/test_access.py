@@ -1,4 +1,4 @@
-"""auth.access: one's own is seen, another's and nothing look the same, and a token passes between owners never."""
+"""auth.access: an owner sees their own things, another's and absent things look the same, and a token never passes to another owner."""
 
 from __future__ import annotations
 

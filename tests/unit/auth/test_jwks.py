@@ -1,4 +1,4 @@
-"""auth.jwks: cached, rotated, never hammered, bounded, and alive through an outage for a bounded time."""
+"""auth.jwks: key sets are cached, rotated, bounded, fetched rarely, and kept through an outage for a bounded time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.fakes.tokens import JwksServer, ec_key, ed_key, jwk_of, rsa_key
 
 
 class Clock:
-    """Seconds that pass when a test says so."""
+    """A clock that the test advances."""
 
     def __init__(self) -> None:
         self.now = 1000.0

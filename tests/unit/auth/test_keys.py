@@ -1,4 +1,4 @@
-"""auth.keys: which public keys are taken from configuration, and what is said of the others."""
+"""auth.keys: which public keys the configuration may hold, and the error for the others."""
 
 from __future__ import annotations
 

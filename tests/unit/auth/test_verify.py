@@ -1,4 +1,4 @@
-"""auth.verify: honest tokens get in with what they say, forged ones do not, and no error tells anything."""
+"""auth.verify: valid tokens are accepted with their claims, forged ones are refused, and no error text reveals anything."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ KEYS: dict[str, PrivateKey] = {"rsa": rsa_key(), "ec": ec_key(), "ed25519": ed_k
 
 @cache
 def forged(kind: str) -> dict[str, str]:
-    """The table, made once: RSA signatures take their time."""
+    """The table of forged tokens, made once, because RSA signatures are slow."""
     return forgeries(KEYS[kind])
 
 
@@ -238,7 +238,7 @@ async def test_build_verifier_makes_each_kind() -> None:
 
 
 def assert_tells_nothing(error: Unauthorized, token: str) -> None:
-    """The text for people holds nothing of the token, and nothing of the library's own text."""
+    """The text for people has no part of the token, and no part of the library's own text."""
     assert error.detail.endswith("in again.") or error.detail.endswith("Sign in first.")
     assert not any(part in error.detail for part in token.split(".") if len(part) > 8)
     cause = error.__cause__

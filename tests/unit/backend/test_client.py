@@ -1,4 +1,4 @@
-"""backend.client against real sockets: the token byte for byte, every answer a typed error, nothing unbounded."""
+"""backend.client against real sockets: the token is sent byte for byte, each bad answer is a typed error, and everything is bounded."""
 
 from __future__ import annotations
 
@@ -309,7 +309,7 @@ async def test_an_answer_that_is_not_read_gives_its_connection_back() -> None:
     async with HttpServer(handle) as server, http_client(limits=httpx.Limits(max_connections=1)) as http:
         client = BackendClient(server.url, http, max_response_bytes=10_000)
         with calling_with(TOKEN):
-            with pytest.raises(BackendUnavailable) as kept:  # keeps the response alive, so that no garbage collector closes it for us
+            with pytest.raises(BackendUnavailable) as kept:  # keeps the response alive, so that the garbage collector does not close it
                 await client.list_sources()
             assert await client.list_sources() == []
     assert "cannot be read" in kept.value.detail

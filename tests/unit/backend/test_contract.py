@@ -1,4 +1,4 @@
-"""The contract: its models are made from it and never by hand, and the stand-in serves what it says."""
+"""The contract of backend-core: its models are generated from it, and the stand-in serves what it says."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_the_models_are_made_from_the_contract(tmp_path: Path) -> None:
 
 
 def plain(schema: object) -> object:
-    """A schema without what only people read, and `type: [x, null]` written as FastAPI writes it."""
+    """A schema without descriptions, and with `type: [x, null]` as FastAPI writes it."""
     if isinstance(schema, list):
         return [plain(item) for item in schema]
     if not isinstance(schema, dict):

@@ -1,4 +1,4 @@
-"""What browsers read of the contract is what the models say, and nobody writes it by hand."""
+"""The contract for browsers is what the models say, and nobody writes it by hand."""
 
 from __future__ import annotations
 

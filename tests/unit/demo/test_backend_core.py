@@ -23,7 +23,7 @@ SEED = Document("stop", "Stop", SourceKind.document, "guide/stop.md", "# Stop\n\
 
 
 class Service:
-    """The app, running in this process, and someone to be."""
+    """The app, running in this process, and the person who calls it."""
 
     def __init__(self, app: BackendCore, issuer: DevIssuer, http: httpx.AsyncClient) -> None:
         self.app, self.issuer, self.http = app, issuer, http

@@ -1,4 +1,4 @@
-"""demo.fetching: only the public internet, hop by hop; bounded; and text out of what comes back."""
+"""demo.fetching: it reads only the public internet, checks each redirect, is bounded, and makes text of what it reads."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def test_such_urls_are_refused_without_a_connection(url: str) -> None:
 
 
 async def local_only(host: str, port: int) -> list[str]:
-    """The machine's own look-up, without the network: names other than this machine's do not exist."""
+    """The machine's own name look-up without the network: only this machine's names exist."""
     try:
         return [str(ip_address(host))]
     except ValueError:
@@ -82,7 +82,7 @@ def only(address: str) -> Callable[[IpAddress], bool]:
 
 
 async def fetch(handler: Handler, path: str = "/", *, host: str = "example.org", timeout_s: float = 5.0) -> tuple[Page, HttpServer]:
-    """Fetch over a real socket; this machine's first loopback address plays the public internet."""
+    """Fetch over a real socket. This machine's first loopback address stands for the public internet."""
     looked_up: list[str] = []
 
     async def resolve(asked: str, _: int) -> list[str]:
@@ -94,7 +94,7 @@ async def fetch(handler: Handler, path: str = "/", *, host: str = "example.org",
         page = await fetch_page(
             f"http://{host}:{port}{path}", resolve=resolve, allow=only("127.0.0.1"), ports={port}, max_bytes=10_000, timeout_s=timeout_s
         )
-    assert len(looked_up) == len(server.requests)  # one look-up a hop: what was checked is what is connected to
+    assert len(looked_up) == len(server.requests)  # one look-up for each redirect: the address that was checked is the one that is used
     return page, server
 
 
@@ -160,7 +160,7 @@ async def test_a_redirect_within_the_public_internet_is_followed() -> None:
 
 
 async def test_the_address_that_was_checked_is_the_one_connected_to() -> None:
-    """A name whose second look-up would give an internal address (DNS rebinding) is looked up once."""
+    """A name is looked up once, because a second look-up may give an internal address (DNS rebinding)."""
     answers = iter([["127.0.0.1"], ["10.0.0.1"]])
 
     async def resolve(_: str, __: int) -> list[str]:

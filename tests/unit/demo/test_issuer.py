@@ -1,4 +1,4 @@
-"""demo.issuer: one key a folder, private, agreed on by all that start at once; its tokens verify and others do not."""
+"""demo.issuer: one private key for each folder, the same for processes that start at once. Its tokens verify, others do not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""demo.library: search that takes any text, deletes that happen once, seeds that stay deleted, honest numbers."""
+"""demo.library: search takes any text, deletions happen once, deleted seeds stay deleted, and the numbers are true."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ def test_a_projects_own_pages_are_taken_and_unreadable_ones_left_out(tmp_path: P
 
 
 def test_closing_waits_for_a_thread_that_is_inside(tmp_path: Path) -> None:
-    """A cancelled task leaves its thread running; the connection must not go away under it."""
+    """A cancelled task leaves its thread running, so the connection must stay open until the thread is done."""
     inside, leave = threading.Event(), threading.Event()
     library = Library(tmp_path / "b.db")
 

@@ -1,4 +1,4 @@
-"""Following, where hints are late, false or lost. What holds for every adapter is in the contract."""
+"""Following a run when hints are late, false or lost. What holds for every adapter is in the contract."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.contracts.eventlog_contract import drain, end, everything, start, tex
 
 
 class Hintless(SqliteEventLog):
-    """Its hints are wrong half of the time and never come in time."""
+    """A log whose hints are wrong half of the time and never come in time."""
 
     lies = 0
 

@@ -1,4 +1,4 @@
-"""The tables, and that the SQL says the same."""
+"""The lifecycle tables, and that the SQL says the same."""
 
 from __future__ import annotations
 

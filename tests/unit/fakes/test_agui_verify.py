@@ -1,4 +1,4 @@
-"""The judges themselves: what is illegal is called so. A judge that accepts everything proves nothing."""
+"""The validators find illegal streams. A validator that accepts everything would prove nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A copy of the Bicep in which one thing is wrong."""
+"""A copy of the Bicep with one fault."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from infra.checks.__main__ import INFRA
 
 
 def copy_of(folder: Path) -> Path:
-    """All that the checks read, as it is, in a folder of its own."""
+    """Copy everything that the checks read into a folder of its own."""
     for path in (path for kind in ("*.bicep", "*.bicepparam", "*.xml", "*.template") for path in INFRA.rglob(kind)):
         target = folder / path.relative_to(INFRA)
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -18,7 +18,7 @@ def copy_of(folder: Path) -> Path:
 
 
 def change(folder: Path, file: str, old: str, new: str) -> None:
-    """Replace `old`, which must be there, once."""
+    """Replace `old`, which must be in the file, once."""
     path = folder / file
     source = path.read_text(encoding="utf-8")
     assert old in source, f"{file} no longer has {old!r}: mend this test"

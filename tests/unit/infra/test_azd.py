@@ -1,4 +1,4 @@
-"""azure.yaml leads to what is there, and its hook does things in the right order: shown with commands that only write down their calls."""
+"""azure.yaml names files that exist, and its hook works in the right order. The commands are stand-ins that write down their calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading Bicep: what the grammar does not know is refused with its line."""
+"""Reading Bicep: text that the grammar does not know is refused with its line."""
 
 from __future__ import annotations
 

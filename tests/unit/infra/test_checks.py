@@ -1,4 +1,4 @@
-"""What would be deployed is right; and each check can fail, shown by one change to the Bicep."""
+"""The checks find no fault in what would be deployed, and each check fails after one change to the Bicep."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_a_file_that_is_not_bicep_is_told_with_its_line(tmp_path: Path) -> None:
 
 
 def test_the_models_are_of_the_versions_that_we_pin() -> None:
-    """A model that is gone, or a package of another API version, is told here and not by Azure."""
+    """A missing model, or a package of another API version, is found here and not by Azure."""
     import importlib  # noqa: PLC0415 - of packages by name
     import inspect  # noqa: PLC0415
 

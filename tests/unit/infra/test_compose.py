@@ -1,4 +1,4 @@
-"""compose.yaml: what the specification knows, settings that exist, secrets from outside, room for the drain, nothing writable."""
+"""compose.yaml: valid by the specification, existing settings, no secrets inside, time for the drain, read-only containers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_the_settings_exist_and_suffice() -> None:
 
 
 def test_what_must_be_set_is_asked_for() -> None:
-    """`${NAME:?words}` stops the start with those words; a secret is never written down."""
+    """`${NAME:?words}` stops the start with those words, and no secret is in the file."""
     env = SERVICES["api"]["environment"]
     needed = {"MIDDLE_CORE_JWKS_URL", "MIDDLE_CORE_JWT_ISSUER", "MIDDLE_CORE_JWT_AUDIENCE", "MIDDLE_CORE_BACKEND_URL", "MIDDLE_CORE_MODEL"}
     assert {name for name, value in env.items() if value.startswith(f"${{{name}:?")} == needed

@@ -1,4 +1,4 @@
-"""The documents of deployment: the table is the code's, what is said not to be there is not there, and runnable blocks run."""
+"""The documents of deployment: the table comes from the code, what is said to be missing is missing, and runnable blocks run."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_every_module_is_described() -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(240)
 async def test_the_commands_of_the_runbook_run(tmp_path: Path) -> None:
-    """All of them, in order, against a server; `migrate` against a database of its own, because a server holds the other."""
+    """All of them, in order, against a server. `migrate` gets a database of its own, because the server has the other one open."""
     blocks = RUNNABLE.findall(page("runbook.md"))
     assert len(blocks) >= 7
     outputs = []
@@ -84,7 +84,7 @@ async def test_the_commands_of_the_runbook_run(tmp_path: Path) -> None:
 
 
 async def run(block: str, env: dict[str, str]) -> str:
-    """The block in a shell that stops at the first fault; what it wrote."""
+    """Run the block in a shell that stops at the first fault. Returns its output."""
     process = await asyncio.create_subprocess_exec(
         "/bin/sh", "-euc", block, cwd=ROOT, env=env, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
     )

@@ -1,4 +1,4 @@
-"""Other fronts let a stream pass; and each check of them can fail."""
+"""Other fronts let a stream pass, and each check of them can fail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The images: what they copy is there, they are pinned, not root, healthy, and their start commands serve from a read-only folder."""
+"""The images: they copy existing files, are pinned, do not run as root, are healthy, and serve from a read-only folder."""
 
 from __future__ import annotations
 
@@ -69,25 +69,25 @@ def test_the_tool_that_reads_the_lock_file_is_the_makefiles() -> None:
 
 @pytest.fixture
 def place(tmp_path: Path) -> Iterator[Path]:
-    """A folder that is gone afterwards: it holds a whole environment."""
+    """A folder that is removed afterwards, because it holds a whole environment."""
     yield tmp_path
     subprocess.run(["chmod", "-R", "u+w", tmp_path], check=True)
     shutil.rmtree(tmp_path)
 
 
 def seal(root: Path) -> None:
-    """Read-only, for everybody. The files are links to a cache, and stay as they are: what counts is that none can be added."""
+    """Make the folders read-only for everybody. Files stay as they are, because they are links to a cache; no file can be added."""
     for folder, _, _ in os.walk(root):
         Path(folder).chmod(0o555)
 
 
 def without_rights() -> list[str]:
-    """In front of a command. Root may write to what is read-only, by a capability: without it, it may not."""
+    """The beginning of a command that drops root's capability to write to read-only folders."""
     return ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.geteuid() == 0 else []
 
 
 def test_a_sealed_folder_cannot_be_written_to(place: Path) -> None:
-    """Or the tests below would show nothing."""
+    """Otherwise the tests below would prove nothing."""
     seal(place)
     touch = [*without_rights(), "touch", str(place / "file")]
     assert subprocess.run(touch, stderr=subprocess.DEVNULL, check=False).returncode != 0
@@ -95,7 +95,7 @@ def test_a_sealed_folder_cannot_be_written_to(place: Path) -> None:
 
 @asynccontextmanager
 async def started(arguments: Sequence[str], folder: Path, env: Mapping[str, str], url: str) -> AsyncIterator[httpx.AsyncClient]:
-    """The command without rights; ended as a container is, and it must then go with success, or as Next says that it got the signal."""
+    """Run the command without rights and end it as a container is ended. It must exit with 0, or with Next's status for the signal."""
     process = await asyncio.create_subprocess_exec(
         *without_rights(), *arguments, cwd=folder, env=dict(env), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
     )
@@ -140,7 +140,7 @@ async def healthy(arguments: Sequence[str], env: Mapping[str, str], *, port: int
 @pytest.mark.slow
 @pytest.mark.timeout(400)
 async def test_the_service_starts_as_its_image_says(place: Path) -> None:
-    """The lock file's packages in a clean environment, the copied sources alone, one folder that may be written to."""
+    """With only the lock file's packages, only the copied sources, and one writable folder."""
     build, final = stages_of("middle_core")
     builder = Builder(place)
     builder.build(build)
@@ -174,7 +174,7 @@ async def test_the_service_starts_as_its_image_says(place: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(120)
 async def test_the_page_starts_as_its_image_says(place: Path) -> None:
-    """The server that Next has traced, without the node_modules beside it."""
+    """With only the files that Next says the server needs, without node_modules."""
     assert STANDALONE.exists(), "The page is not built, or not as next.config.ts says now: run `make frontend_core/.next/.done`."
     _, final = stages_of("frontend_core")
     root = Builder(place, {"/build/frontend_core/.next/standalone": STANDALONE}).build(final)
@@ -182,7 +182,7 @@ async def test_the_page_starts_as_its_image_says(place: Path) -> None:
     node = shutil.which("node")
     assert node is not None
     port = free_port()
-    nobody = f"http://127.0.0.1:{free_port()}"  # the default port may be somebody's who tries the product beside the tests
+    nobody = f"http://127.0.0.1:{free_port()}"  # the default port may be in use by a running product
     env = {
         **environment(final),
         "PATH": os.defpath,

@@ -1,4 +1,4 @@
-"""Working Bicep out: values, what only Azure knows, and wiring that is wrong."""
+"""Evaluating Bicep: values, values that only Azure knows, and wrong names and parameters."""
 
 from __future__ import annotations
 

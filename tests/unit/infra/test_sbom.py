@@ -1,4 +1,4 @@
-"""`make sbom`: what the images hold, and nothing that is only for development."""
+"""`make sbom` lists what the images hold, and nothing that is only for development."""
 
 from __future__ import annotations
 

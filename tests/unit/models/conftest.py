@@ -1,4 +1,4 @@
-"""Leaves out what LangChain's standard tests would skip here, so that a skip in this project always means something."""
+"""Deselects the standard tests of LangChain that would be skipped here, so that each skip in this project means something."""
 
 from __future__ import annotations
 

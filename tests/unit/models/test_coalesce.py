@@ -1,4 +1,4 @@
-"""Merging: the same answer in fewer chunks, on time, and nothing left behind on any way out."""
+"""Merging: the same answer in fewer chunks, on time, and no task left behind however it ends."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def texts(chunks: list[ChatGenerationChunk]) -> list[str]:
 
 
 class VirtualTime(asyncio.SelectorEventLoop):
-    """An event loop whose clock jumps to the next timer when nothing is left to do: time is exact and costs nothing."""
+    """An event loop whose clock jumps to the next timer when nothing is left to do, so times are exact and tests do not wait."""
 
     def __init__(self) -> None:
         super().__init__(_Jumping(self))
@@ -79,7 +79,7 @@ def in_virtual_time(main: Coroutine[Any, Any, T]) -> T:
 async def timed(
     source: list[tuple[float, ChatGenerationChunk]], *, frame_s: float = FRAME_S, limit: int = 1024, consumer_s: float = 0.0
 ) -> list[tuple[float, ChatGenerationChunk]]:
-    """Each chunk of the merged source and when it came; the source waits so many seconds before each of its own."""
+    """Each chunk of the merged source and when it came. The source waits so many seconds before each of its own chunks."""
     clock = asyncio.get_running_loop().time
 
     async def chunks() -> AsyncIterator[ChatGenerationChunk]:
@@ -276,7 +276,7 @@ async def test_an_error_comes_after_the_text_that_came_before_it():
 
 
 class Watched:
-    """A source that never ends, and knows how it was left."""
+    """A source that never ends, and records how its reader left."""
 
     def __init__(self, words: int = 1) -> None:
         self.words = words
@@ -349,7 +349,7 @@ async def test_a_source_that_is_cancelled_from_within_is_a_cancellation():
 
 
 async def test_a_reader_that_is_cancelled_before_its_first_step_leaves_nobody_waiting():
-    """A loop that closes cancels every task at once, and a task that never ran has no `finally`."""
+    """A loop that closes cancels every task at once, and the `finally` of a task that never ran does not run."""
 
     async def source() -> AsyncIterator[ChatGenerationChunk]:
         yield chunk("x")
@@ -366,7 +366,7 @@ async def test_a_reader_that_is_cancelled_before_its_first_step_leaves_nobody_wa
 
 
 class Words(BaseChatModel):
-    """Says n words without a pause, remembers how it was asked."""
+    """Says n words without a pause, and records how it was called."""
 
     n: int = 200
     asked: list[dict[str, Any]] = Field(default_factory=list)

@@ -1,4 +1,4 @@
-"""The text in MIDDLE_CORE_MODEL becomes the model it names, or an error that says what to set."""
+"""MIDDLE_CORE_MODEL makes the model that it names, or an error that says what to set."""
 
 from __future__ import annotations
 

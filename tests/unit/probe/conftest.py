@@ -1,4 +1,4 @@
-"""`/diag` alone behind a real uvicorn: all that the probe needs of middle-core."""
+"""`/diag` alone behind a real uvicorn; the probe needs nothing else of middle-core."""
 
 from __future__ import annotations
 

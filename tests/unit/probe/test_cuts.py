@@ -1,4 +1,4 @@
-"""Which timeout cut: told right for every pair of timeouts that the ladder can see."""
+"""Which timeout cut a stream: right for every pair of timeouts that the silences can show."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TIMES = st.one_of(st.floats(2, 60), st.just(math.inf))
 
 
 def climbed(idle: float, total: float) -> list[Silence]:
-    """What an ideal hop with these timeouts does to the ladder."""
+    """What an ideal hop with these timeouts does to the silent streams."""
     rungs = []
     for seconds in LADDER:
         cut = min(idle, total)

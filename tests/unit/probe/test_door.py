@@ -1,4 +1,4 @@
-"""Real doors: the stock AG-UI endpoint of the SDK, and endpoints that are none."""
+"""Real endpoints: the stock AG-UI endpoint of the SDK, and addresses that are no such endpoint."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ async def test_what_is_no_ag_ui_endpoint(response: bytes | None, code: str) -> N
 
 
 def test_times_that_the_events_carry_decide_whatever_the_clocks_say() -> None:
-    """The other clock is an hour ahead; three events at a time are held back, which arrivals alone do not show."""
+    """The other clock is an hour ahead, and the hop holds back three events at a time. Arrival times alone do not show that."""
     made = [3.6e6 + number * 100 for number in range(12)]
     arrived = [(number // 3 * 3 + 2) * 100.0 for number in range(12)]
     sent, judged = judged_by(arrived, [{"type": "T", "timestamp": at} for at in made])

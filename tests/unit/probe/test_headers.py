@@ -1,4 +1,4 @@
-"""Each header of a stream: what is right, what is not, and that it is said why."""
+"""Each header of a stream: which values are right, which are wrong, and that the probe says why."""
 
 from __future__ import annotations
 

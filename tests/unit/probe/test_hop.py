@@ -1,4 +1,4 @@
-"""Each kind of hop, real on loopback, and what the probe says of it."""
+"""Each kind of hop, running on loopback, and what the probe says of it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.fakes.http_server import HttpServer, Request, always, answer, serving
 from tests.fakes.tokens import mint
 from tests.unit.probe.conftest import KEY
 
-pytestmark = pytest.mark.slow  # they take the time that they measure
+pytestmark = pytest.mark.slow  # they take as long as the times that they measure
 
 
 def options(**changes: Any) -> Options:
@@ -84,7 +84,7 @@ async def test_a_hop_that_is_late(origin: str) -> None:
 
 
 async def test_a_request_that_had_to_wait_is_no_late_stream(origin: str) -> None:
-    """A pause of the machine while one stream was asked for, and not while it came."""
+    """The machine paused while a stream was requested, and not while it came."""
     async with hop(origin, holds=[0, 0, 0, 0.4]) as url:
         told = await one(url)
     assert [stream.verdict for stream in told.streams] == [Verdict.INCREMENTAL] * 2
@@ -251,7 +251,7 @@ async def test_what_answers_need_not_be_middle_core(response: bytes | None, code
 
 
 async def test_a_page_that_answers_every_path_does_not_hide_the_door_below_api(origin: str) -> None:
-    """As a Next site does, whose unknown paths are a page."""
+    """A Next site answers unknown paths with a page."""
     port = int(origin.rsplit(":", 1)[1])
 
     async def site(request: Request) -> bytes | None:

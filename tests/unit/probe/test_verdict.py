@@ -1,4 +1,4 @@
-"""The laws of the verdict: what a hop of each kind does to any stream is told by its name."""
+"""Property tests of the verdict: each kind of hop, with any stream, gets its own verdict."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_each_alone_but_late_is_delayed_beyond_the_round_trip(n: int, gap: float
 @FEW
 @given(N, st.floats(100, 500), st.data())
 def test_a_pause_of_the_machine_decides_nothing(n: int, gap: float, data: st.DataObject) -> None:
-    """A quarter of the events, wherever, comes together with the next one."""
+    """A quarter of the events, at any place, arrives together with the next event."""
     times = sent(n, gap)
     arrived = list(times)
     for place in data.draw(st.lists(st.integers(0, n - 2), max_size=n // 4, unique=True)):
@@ -105,7 +105,7 @@ def test_too_little_is_unclear(events: list[Timed]) -> None:
 @FEW
 @given(N, st.floats(60, 500), st.floats(0, 3_000))
 def test_arrivals_one_by_one_are_incremental(n: int, gap: float, first: float) -> None:
-    """A first event comes at once (RUN_STARTED), the text after the model has thought."""
+    """RUN_STARTED comes at once; the text comes when the model has thought."""
     assert judge_arrivals([5, *(5 + first + at for at in sent(n, gap)[1:])]).verdict is Verdict.INCREMENTAL
 
 
@@ -130,5 +130,5 @@ def test_arrivals_in_groups_are_partial(size: int, count: int, pause: float) -> 
 
 @pytest.mark.parametrize("arrived", [[], [5.0], [1, 2, 3, 4, 5, 6], [5, *(3_000 + number for number in range(100))]])
 def test_arrivals_that_do_not_tell_are_unclear(arrived: list[float]) -> None:
-    """The last: it may be a hop, or a model that thinks for long and then is fast."""
+    """In the last case the cause may be a hop, or a model that thinks for long and then is fast."""
     assert judge_arrivals(arrived).verdict is Verdict.UNCLEAR

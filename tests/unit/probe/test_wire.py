@@ -1,4 +1,4 @@
-"""Bytes are timed as they come and events as their last byte does, whatever they are wrapped in."""
+"""Bytes are timed when they arrive, and events when their last byte arrives, whatever the encoding."""
 
 from __future__ import annotations
 

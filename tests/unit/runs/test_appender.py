@@ -1,4 +1,4 @@
-"""The appender's laws: nothing lost, nothing reordered, bounded, and only neighbours of one message merge."""
+"""Property tests of the appender: nothing is lost or reordered, it is bounded, and only neighbouring deltas of one message merge."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ WAITS = [
     pytest.param(lambda appender: appender.drain(), 1, id="everything before"),
     pytest.param(lambda appender: appender.finish([{"type": "RUN_FINISHED"}], Ending(RunStatus.FINISHED)), 1, id="the end"),
 ]
-"""What waits for the writer, and how many batches the log then holds."""
+"""The calls that wait for the writer, and how many batches the log has at that time."""
 
 
 @pytest.mark.parametrize(("wait", "batches"), WAITS)
@@ -192,7 +192,7 @@ WAITS = [
 async def test_whoever_waits_for_a_writer_that_is_cancelled_is_cancelled(
     wait: Callable[[Appender], Coroutine[Any, Any, None]], batches: int, hit: str
 ) -> None:
-    """A loop that closes cancels every task at once: the writer, its writes, and none of them comes back to say so."""
+    """A loop that closes cancels the writer and its writes at once, so none of them can wake those that wait."""
     log = SlowLog()
     appender = Appender(log, CLAIM, last_seq=2, max_pending=2)  # type: ignore[arg-type]  # only append is called
     async with asyncio.timeout(5), asyncio.TaskGroup() as group:
@@ -221,7 +221,7 @@ async def test_a_writer_that_is_cancelled_before_its_first_step_leaves_nobody_wa
 
 
 async def test_one_who_takes_the_cancellation_for_a_stop_does_not_wait_for_ever() -> None:
-    """A stop and a superseding writer at the same moment."""
+    """A stop comes at the same moment as a superseding writer."""
     log = SlowLog()
     log.error = Superseded()
     appender = Appender(log, CLAIM, last_seq=2)  # type: ignore[arg-type]  # only append is called

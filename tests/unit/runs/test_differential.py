@@ -1,6 +1,6 @@
-"""Where the SDK is right, our stream says the same: its own run of the same graph is the oracle.
+"""Where the SDK is right, our stream says the same. The oracle is the SDK's own run of the same graph.
 
-Also: the SDK's agent as we configure it, and what starting a run costs beside the SDK's.
+Also: the SDK's agent as we configure it, and the cost of starting a run, compared with the SDK's.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ async def theirs(agent: Any, thread: str = "t") -> list[dict[str, Any]]:
 
 
 def told(events: list[dict[str, Any]], prefix: str) -> list[str]:
-    """Kinds of events, each once where deltas follow one another."""
+    """The types of events; neighbouring deltas count once."""
     kinds = [one["type"] for one in events if one["type"].startswith(prefix)]
     return [kind for at, kind in enumerate(kinds) if at == 0 or kinds[at - 1] != kind]
 

@@ -1,4 +1,4 @@
-"""The moments around a run's end, with a log that the test holds still: a stop, and a page that opens the thread."""
+"""The moments around a run's end, with a log that the test can pause: a stop, and a page that opens the thread."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class HeldLog(SqliteEventLog):
     async def append(
         self, claim: Claim, events: Sequence[Event], *, ending: Ending | None = None, after: int | None = None
     ) -> list[Record]:
-        async with self.in_order:  # later ones wait behind the one that is held, as they would at the database
+        async with self.in_order:  # later appends wait behind the held one, as in the database
             if any(event["type"] == self.held for event in events):
                 self.holding.set()
                 await self.go_on.wait()
@@ -113,7 +113,7 @@ async def test_a_stop_that_comes_while_the_end_is_being_written_loses_nothing(tm
 
 
 async def test_a_page_that_opens_the_thread_then_sees_no_message_twice(tmp_path: Path) -> None:
-    """The checkpoint may have an answer before the log has, where no model streams it: it must come from one of them only."""
+    """If no model streams an answer, the checkpoint may have it before the log. A page must get it from one of them only."""
     speak = asyncio.Event()
 
     async def node(state: Any) -> dict[str, Any]:
@@ -143,7 +143,7 @@ async def test_a_page_that_opens_the_thread_then_sees_no_message_twice(tmp_path:
 
 
 async def test_a_page_that_opens_a_thread_which_is_deleted_just_then_is_told(tmp_path: Path) -> None:
-    """The run is gone before it has said what it took in: nothing more will come of it."""
+    """The run is deleted before its `middle_core.turn` event, so no such event will come."""
     async with parts(tmp_path, says("all of it", finish())) as at:
         at.log.held = "CUSTOM"
         await at.service.start(ALICE, "a", asked("hi"))
@@ -161,7 +161,7 @@ async def test_a_page_that_opens_a_thread_which_is_deleted_just_then_is_told(tmp
 @pytest.mark.parametrize("held", ["CUSTOM", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END", "RUN_FINISHED"])
 @pytest.mark.parametrize("asked_to_stop", [True, False], ids=["stopped", "alone"])
 def test_a_loop_that_is_closed_over_a_run_ends(held: str, asked_to_stop: bool, tmp_path: Path) -> None:
-    """It cancels the run, its writer and whoever would stop the run, all at once: none of them may wait for another."""
+    """The loop cancels the run, its writer and the task that would stop the run, all at once. None of them may wait for another."""
 
     async def main() -> None:
         underway = asyncio.Event()

@@ -1,4 +1,4 @@
-"""The memory tail: a window onto the log that never lies, within its bounds."""
+"""The tail in memory: within its bounds it shows exactly the end of the log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`/diag`: what it sends and when, who may have it, what it remembers, and its bounds."""
+"""`/diag`: what it sends and when, who may use it, what it remembers, and its limits."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Door:
             yield response
 
     async def told(self, run_id: str, state: str) -> dict[str, Any]:
-        """What it says of a run, once it is in that state."""
+        """What it says of a run when the run has reached that state."""
         async with asyncio.timeout(5):
             while True:
                 body: dict[str, Any] = (await self.get(f"/diag/runs/{run_id}")).json()
@@ -98,7 +98,7 @@ async def test_headers_wait_for_the_delay(door: Door) -> None:
 
 @pytest.mark.parametrize("query", ["n=100&gap_ms=20&hb_ms=0", "n=2&gap_ms=600000&hb_ms=0", "n=1&delay_ms=600000"])
 async def test_a_client_that_leaves_is_noticed_at_once_talking_or_silent(door: Door, query: str) -> None:
-    """Also one that leaves before it has seen anything: it chose the run's id itself."""
+    """Also a client that leaves before it has seen anything, because it chose the run's id itself."""
     async with asyncio.TaskGroup() as group:
         client = group.create_task(door.get(f"/diag/stream?{query}&run_id=mine-0001"))
         while (await door.get("/diag/runs/mine-0001")).status_code != 200:

@@ -1,4 +1,4 @@
-"""The graph page's door: what a browser gets, what it may do with it, and how long it may keep it."""
+"""The endpoint of the graph page: what a browser gets, what the policy allows it, and how long it may cache it."""
 
 from __future__ import annotations
 

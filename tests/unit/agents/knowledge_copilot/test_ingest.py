@@ -1,4 +1,4 @@
-"""ingest_source: the job is watched step by step, its end is told as it is, and only a contributor may."""
+"""ingest_source: the job is watched step by step, its end is reported as it is, and only a contributor may add a source."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ async def test_an_internal_address_is_refused_by_the_knowledge_service(tmp_path:
 
 
 class Scripted:
-    """A knowledge service whose job goes through these states; an exception among them is raised."""
+    """A knowledge service whose job goes through these states. If a state is an exception, it is raised."""
 
     def __init__(self, states: Sequence[Job | Exception]) -> None:
         self.states = list(states)

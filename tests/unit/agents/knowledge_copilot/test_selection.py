@@ -1,4 +1,4 @@
-"""Selected sources: what a browser may write, what the agent may write, and that a search keeps to it."""
+"""Selected sources: what a browser may write, what the agent may write, and that a search is limited to them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the frames of an answer become, and what is no frame."""
+"""The chunks that the frames of an answer become, and lines that are not frames."""
 
 from __future__ import annotations
 

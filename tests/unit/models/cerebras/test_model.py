@@ -81,7 +81,7 @@ async def test_the_socket_is_read_once_a_frame(server: CerebrasServer, make: Mak
     server.script(Reply([f"w{n} " for n in range(60)], rate=200))
     sent, shown, start = [], [""], time.monotonic()
     async for chunk in make(frame_s=0.1).astream("hi"):
-        sent.append(server.requests[0].sent)  # how far the server was when this chunk came
+        sent.append(server.requests[0].sent)  # how many deltas the server had sent when this chunk came
         shown.append(shown[-1] + chunk.text)
     assert shown[-1] == "".join(f"w{n} " for n in range(60))
     frames = (time.monotonic() - start) / 0.1
@@ -315,7 +315,7 @@ async def test_synchronous_calls_work_where_a_loop_is_running(make: Make):
 
 
 class Waits:
-    """What the model told about waiting."""
+    """Collects what the model reports about waiting."""
 
     def __init__(self) -> None:
         self.told: list[Waiting] = []

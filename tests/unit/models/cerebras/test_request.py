@@ -1,4 +1,4 @@
-"""What the history becomes on its way to the service."""
+"""The messages that a history becomes in a request to the service."""
 
 from __future__ import annotations
 

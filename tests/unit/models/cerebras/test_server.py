@@ -1,4 +1,4 @@
-"""The simulator itself: its process form, its pace, and that the SDK's own decoder reads it as the real thing."""
+"""The simulator itself: it runs as a process, keeps its pace, and the SDK's own decoder reads it."""
 
 from __future__ import annotations
 

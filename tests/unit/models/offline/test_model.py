@@ -1,4 +1,4 @@
-"""The offline model: the same loop as a real one, word by word, and it can be stopped between two words."""
+"""The offline model: it works in the same loop as a real model, word by word, and can be stopped between two words."""
 
 from __future__ import annotations
 

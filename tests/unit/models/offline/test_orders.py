@@ -1,4 +1,4 @@
-"""Orders to the offline model: each of the copilot's cards can be reached in plain words, and a question is no order."""
+"""Orders to the offline model: plain words reach each of the copilot's cards, and a question is not an order."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_an_order_for_a_tool_that_is_not_there_is_a_question() -> None:
 
 
 def after(sentence: str, tool: str, result: dict[str, Any], *, named: bool = True) -> str:
-    """What is said after the tool's result. A result from the page does not carry the tool's name."""
+    """What the model says after the tool's result. A result from the page does not carry the tool's name."""
     messages: list[BaseMessage] = [
         HumanMessage(sentence),
         AIMessage("", tool_calls=[{"id": "c", "name": tool, "args": {}, "type": "tool_call"}]),

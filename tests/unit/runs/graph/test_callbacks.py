@@ -1,4 +1,4 @@
-"""A running graph, listened to: order, turns, and names that are not the graph's to use."""
+"""Callbacks of a running graph: order, turns, and names that a graph may not use."""
 
 from __future__ import annotations
 

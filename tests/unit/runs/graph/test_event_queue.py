@@ -1,4 +1,4 @@
-"""The queue between a graph and the log: nothing held back, nothing lost, bounded."""
+"""The queue between a graph and the log: it holds nothing back, loses nothing, and is bounded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A thread as a client sees it, and what a stream has shown of it."""
+"""A thread's messages as a client sees them, and what a stream has shown of them."""
 
 from __future__ import annotations
 

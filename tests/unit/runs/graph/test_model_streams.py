@@ -1,6 +1,6 @@
-"""Model chunks, cut anyhow: what is streamed is what was said, and what LangChain joins is the same.
+"""Model chunks, cut at random: the streamed text is what the model said, and LangChain joins the chunks to the same text.
 
-The chunk shapes that one provider or another sends are in test_agui_source; here they are mixed at random.
+`test_source.py` has the chunk shapes of each provider; here they are mixed at random.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tests.fakes.play import complaints
 
 @dataclass(frozen=True)
 class Script:
-    """What a model says, and the chunks it says it in."""
+    """What a model says, and the chunks that carry it."""
 
     text: str
     calls: list[tuple[str, dict[str, Any]]]

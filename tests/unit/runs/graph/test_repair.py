@@ -1,4 +1,4 @@
-"""Whatever a thread's messages are, a strict provider takes what `repair` makes of them."""
+"""A strict provider accepts what `repair` makes of any thread's messages."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ async def test_text_is_one_message_with_the_id_that_the_thread_holds() -> None:
 
 
 async def test_text_on_the_finishing_chunk_is_not_lost() -> None:
-    # The SDK returns early at finish_reason and drops what stands beside it.
+    # The SDK returns early at finish_reason and drops the text in the same chunk.
     played = await streamed("hello ", finish(content="world"))
     assert list(played.texts().values()) == ["hello world"]
 
@@ -401,7 +401,7 @@ async def test_nodes_of_a_subgraph_have_a_path() -> None:
 
 
 async def test_a_failed_node_is_ended_as_failed_and_its_sibling_as_cancelled() -> None:
-    # Raw events hold no end for either (and the SDK shows str(exc) to the browser: that is the gate's to prevent).
+    # Raw events have no end for either node. (The SDK also shows str(exc) to the browser; the gate prevents that.)
     agent = source(graphs.fails(RuntimeError("postgres://u:p@h"), beside=asyncio.Event()))
     run = GraphRun(agent, says("hi"), thread_id=THREAD, run_id=RunId("r"))
     seen: list[Any] = []

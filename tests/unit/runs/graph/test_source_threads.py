@@ -47,7 +47,7 @@ async def contents(agent: GraphSource) -> list[tuple[str, Any]]:
 
 
 async def test_one_cancel_reaches_the_model_and_leaves_no_task() -> None:
-    # langchain-ai/langgraph#5682: through an AnyIO scope the node runs on to its end.
+    # langchain-ai/langgraph#5682: a node that is cancelled through an AnyIO scope runs on to its end.
     model = ScriptedModel(turns=[["par", "tial", asyncio.Event(), "never"]])
     agent = source(graphs.chat(model))
     async with underway(agent, says("hi")) as run:
@@ -205,7 +205,7 @@ async def test_a_failed_node_keeps_what_was_said_before_it() -> None:
 
 
 async def test_writes_that_do_not_go_together_fail_the_run_and_not_the_thread() -> None:
-    # LangGraph keeps them with the checkpoint and fails at each later look at it: the thread would be lost for ever.
+    # LangGraph keeps these writes with the checkpoint and fails whenever it reads them again: the thread would be lost for ever.
     model = ScriptedModel(turns=[["well"]], strict=True)
     clash = [True]
 
@@ -417,7 +417,7 @@ async def test_a_question_inside_a_subgraph_is_withdrawn_as_well() -> None:
 
 
 async def test_a_message_together_with_cancelled_questions() -> None:
-    # How a composer sends words while a card is open: resume cancelled for every open id.
+    # A composer sends a message while a card is open: with resume `cancelled` for every open id.
     ran: list[str] = []
     model = ScriptedModel(turns=[[call("delete", {"id": "X"}), finish("tool_calls")], ["fine"]], strict=True)
     agent = source(approving(model, ran))
@@ -451,7 +451,7 @@ async def test_a_stop_while_a_question_is_open_withdraws_it() -> None:
 
 
 async def test_state_that_comes_with_an_answer_cannot_close_the_thread() -> None:
-    # LangGraph takes one update in the step that a question stopped; a second one would fail each later answer.
+    # LangGraph accepts one update in the step that a question stopped. After a second update every answer would fail.
     answers: dict[str, Any] = {}
     agent = source(graphs.ask_two(answers=answers))
     asked = await play(agent, says("hi"))
@@ -615,7 +615,7 @@ async def test_a_thread_that_others_left_invalid_is_repaired_before_the_model_se
 )
 @pytest.mark.parametrize("joined_by", ["ainvoke", "node"])
 async def test_arguments_that_are_no_json_object_never_run_a_tool(arguments: str, joined_by: str) -> None:
-    # ag-ui-protocol/ag-ui#2680: one bad string killed every later turn; since then it becomes {}, and the tool runs.
+    # ag-ui-protocol/ag-ui#2680: one bad string broke every later turn; now it becomes {}, and the tool runs.
     # LangChain completes what is cut off, so that the tool runs with half of an argument.
     ran: list[str] = []
 
@@ -688,7 +688,7 @@ async def test_a_stop_at_any_moment_leaves_a_thread_that_works(shape: Any) -> No
                         assert task is not None
                         task.cancel()
                         if moment % 2:
-                            await asyncio.sleep(0)  # else the cancellation arrives inside of the source
+                            await asyncio.sleep(0)  # otherwise the cancellation would arrive inside the source
 
         async with asyncio.TaskGroup() as group:
             running = group.create_task(watch())

@@ -1,4 +1,4 @@
-"""What a client asks for when it starts a run: options that are kept, and refused by name."""
+"""What a client asks for when it starts a run: options that are supported, and options that are refused by name."""
 
 from __future__ import annotations
 

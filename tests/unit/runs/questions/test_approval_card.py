@@ -1,4 +1,4 @@
-"""An open question in its forms: decided by a clear yes only, drawn from the row, shown into what a client sees."""
+"""An open question in its forms: only a clear yes approves it, its card comes from the row, and clients see it in their messages."""
 
 from __future__ import annotations
 

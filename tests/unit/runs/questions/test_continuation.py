@@ -1,4 +1,4 @@
-"""Which run comes after one that stopped at a question, by the rows alone."""
+"""Which run follows one that stopped at a question, according to the rows."""
 
 from __future__ import annotations
 

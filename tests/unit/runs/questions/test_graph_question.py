@@ -1,4 +1,4 @@
-"""A question that is over, in the conversation: where it stands, what it says, and what it leaves alone."""
+"""A closed question in the conversation: its place, its content, and that the other messages do not change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fenced saver, under real graphs: what a superseded writer tries, and what a cancelled one leaves."""
+"""The fenced saver with real graphs: a superseded writer changes nothing, and a cancelled one leaves a whole state."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ async def test_after_a_kill_everything_acknowledged_is_there_and_the_lock_is_fre
 
 
 async def test_a_record_that_is_kept_costs_what_it_is_long(tmp_path: Path) -> None:
-    """orjson 3.13 gives each result 4 kB: the tails, bounded in bytes, would take ten times that."""
+    """orjson 3.13 allocates 4 kB for each result, so tails with a bound in bytes would take ten times their bound."""
     async with opened(f"sqlite:///{tmp_path}/log.db") as log:
         started = await start(log)
         await log.append(started.claim, [text("warm")])
@@ -103,7 +103,7 @@ async def test_one_process_cannot_open_it_twice_either(tmp_path: Path) -> None:
 
 
 async def test_a_database_that_takes_no_writes_does_not_answer_a_ping(tmp_path: Path) -> None:
-    """A full disk can still be read. The next ping looks again, so that the answer is right as soon as there is room."""
+    """A full disk can still be read. Each ping checks again, so the answer is right as soon as there is space."""
     async with opened(f"sqlite:///{tmp_path}/log.db") as log:
         log.connection.execute("PRAGMA query_only = ON")
         for _ in range(2):

@@ -114,7 +114,7 @@ async def test_every_end_keeps_the_text_in_the_browser() -> None:
 
 
 async def test_without_the_downgrade_the_browser_would_lose_the_text() -> None:
-    """The reason for the profile; when this fails, a newer client is installed and the profile may go."""
+    """The reason for the profile. If this fails, a newer client is installed, and the profile may be removed."""
     logged = [{"type": "RUN_STARTED", "threadId": "t", "runId": "r"}, ev.text_start("m"), ev.text_part("m", "abc"), ev.text_end("m")]
     logged.append(FINISHED | {"outcome": {"type": "cancelled"}})
     (verdict,) = await verify_streams([b"".join(agui.synthetic(event, agui.CLIENT_1_0) for event in logged)])

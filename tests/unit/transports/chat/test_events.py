@@ -1,4 +1,4 @@
-"""The projection of a run's records to the events of /chat: exact sequences, byte for byte, and the same from any place."""
+"""The projection of a run's records to the events of /chat: exact sequences, the same bytes, and the same from any cursor."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_the_longest_of_several_waits_counts_and_only_answers_of_this_run() -> N
 
 
 def test_a_question_that_the_runs_end_does_not_tell() -> None:
-    """The card tool of a page: its run ends plainly."""
+    """With the card tool of a page, the run ends plainly."""
     log = turn(LINE, visit("model", outcome="interrupted"), custom(Custom.WAITING, interrupts=[QUESTION]), finished())
     assert told(log)[-2:] == ["paused", "turn_completed paused"]
     too_large = custom(Custom.OMITTED, type="CUSTOM", label="middle_core.waiting", maxBytes=4096)
@@ -254,7 +254,7 @@ def rich() -> Log:
 
 
 def test_the_bytes_of_the_response_and_of_the_stream_are_pinned() -> None:
-    """A change here is a change for every client: it needs another version."""
+    """A change here affects every client, so it needs a new version."""
     projector = ChatProjector()
     for record in rich().records:
         projector.feed(record)

@@ -1,4 +1,4 @@
-"""Which nodes a turn is said to have left out."""
+"""Which nodes a turn reports as skipped."""
 
 from __future__ import annotations
 

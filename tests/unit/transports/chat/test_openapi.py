@@ -1,4 +1,4 @@
-"""The OpenAPI document of /chat: published as the code makes it, and whole."""
+"""The OpenAPI document of /chat: the published file is what the code makes, and it is complete."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the assistant said and did, out of the events of a run."""
+"""What the assistant said and did, taken from the events of a run."""
 
 from __future__ import annotations
 

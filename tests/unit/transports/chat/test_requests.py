@@ -1,4 +1,4 @@
-"""What /chat is asked, and what becomes of it."""
+"""Requests to /chat, and what they become."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A body is read within bounds of size and time, or refused in words."""
+"""A body is read within limits of size and time, or refused in words."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from middle_core.transports.http.body import read_json_bytes
 
 
 def request(*pieces: bytes, ends: bool = True, headers: Sequence[tuple[bytes, bytes]] = ()) -> Request:
-    """A request whose body comes in these pieces; one that does not end stands still after them."""
+    """A request whose body comes in these pieces. If it does not end, nothing more comes after them."""
     waiting = list(pieces)
 
     async def receive() -> dict[str, Any]:
