@@ -21,6 +21,7 @@ from langchain_core.utils.json import parse_partial_json
 from middle_core.events import Event, EventType
 from middle_core.runs.graph.content import pieces
 from middle_core.runs.graph.ids import Ids
+from middle_core.runs.graph.think_tags import ThinkTags
 
 _TEXT_START = EventType.TEXT_MESSAGE_START.value
 _TEXT = EventType.TEXT_MESSAGE_CONTENT.value
@@ -70,6 +71,7 @@ class _Stream:
     reasoning_part: Any = None
     reasonings: int = 0
     chunks: int = 0
+    tags: ThinkTags = field(default_factory=ThinkTags)
     calls: list[_Call] = field(default_factory=list)
     at: dict[int | str, _Call] = field(default_factory=dict)
     """The call at the provider's index: the newest, where it gives one index to several."""
@@ -98,6 +100,7 @@ class ModelStreams:
             return []
         self._pin(stream, message)
         stream.chunks += 1
+        _move_reasoning(message, stream.tags, last=getattr(message, "chunk_position", None) == "last")
         calls = getattr(message, "tool_call_chunks", None)
         content = message.content
         if type(content) is str and not calls and not message.additional_kwargs and not stream.reasoning_id and not stream.calls:
@@ -134,6 +137,7 @@ class ModelStreams:
                 self.drop_broken_calls(message)
         events: list[Event] = []
         if not stream.chunks:
+            _move_reasoning(message, stream.tags, last=True)
             events = [*self._message_events(stream, message.content, message.additional_kwargs), *self._whole_calls(stream, message)]
         return [*events, *self._close(stream)]
 
@@ -168,6 +172,7 @@ class ModelStreams:
     def whole_message(self, message: Any) -> list[Event]:
         """An assistant message that came without any model run of ours: told as one. Its id is taken already."""
         stream = _Stream(None, Show(), message_id=message.id)
+        _move_reasoning(message, stream.tags, last=True)
         return [
             *self._message_events(stream, message.content, message.additional_kwargs),
             *self._whole_calls(stream, message),
@@ -305,6 +310,29 @@ class ModelStreams:
         for call in stream.calls:
             if call.shown:
                 yield {"type": EventType.TOOL_CALL_END.value, "toolCallId": call.call_id}
+
+
+def _move_reasoning(message: Any, tags: ThinkTags, *, last: bool) -> None:
+    """Put reasoning that stands in tags in a message's text, in place, where LangChain has it: `reasoning_content`.
+
+    So the stream, the node, the thread and the history agree on what is the answer.
+    """
+    content = message.content
+    if isinstance(content, str):
+        if content or last:
+            message.content, reasoning = tags.feed(content, last=last)
+            _add_reasoning(message, reasoning)
+    elif isinstance(content, list):
+        texts = [one for one in content if isinstance(one, dict) and one.get("type") == "text" and isinstance(one.get("text"), str)]
+        for at, block in enumerate(texts, 1):
+            block["text"], reasoning = tags.feed(block["text"], last=last and at == len(texts))
+            _add_reasoning(message, reasoning)
+
+
+def _add_reasoning(message: Any, reasoning: str) -> None:
+    if reasoning:
+        before = message.additional_kwargs.get("reasoning_content")
+        message.additional_kwargs["reasoning_content"] = (before if isinstance(before, str) else "") + reasoning
 
 
 def _is_object(arguments: str) -> bool:

@@ -125,6 +125,36 @@ async def test_a_provider_that_numbers_every_call_zero() -> None:
     assert played.calls() == {"a": ("s", '{"q": 1}'), "b": ("s", '{"q": 2}')}
 
 
+THOUGHT = "<think>\nI wonder, <b>so</b> I look.\n</think>\n\nHere you are."
+
+
+@pytest.mark.parametrize("size", [1, 3, 7, 1000])
+@pytest.mark.parametrize("streams", [True, False])
+@pytest.mark.parametrize("blocks", [False, True])
+async def test_reasoning_in_tags_is_no_answer_live_and_in_the_thread(size: int, streams: bool, blocks: bool) -> None:
+    pieces = [THOUGHT[at : at + size] for at in range(0, len(THOUGHT), size)]
+    turn = [AIMessageChunk(content=[{"type": "text", "text": one, "index": 0}]) for one in pieces] if blocks else list(pieces)
+    model = ScriptedModel(turns=[turn, ["more"]], streams=streams)
+    agent = source(graphs.chat(model))
+    played = await play(agent, says("hi"))
+    assert list(played.texts().values()) == ["Here you are."]
+    assert "".join(one["delta"] for one in played.of("REASONING_MESSAGE_CONTENT")).strip() == "I wonder, <b>so</b> I look."
+    assert not played.of("MESSAGES_SNAPSHOT")
+    await play(agent, says("and?"))
+    assert model.seen[1][1].text == "Here you are.", "the model is not shown its own thoughts as its answer"
+
+
+async def test_reasoning_in_a_tag_that_is_never_closed_is_no_answer() -> None:
+    played = await streamed("<th", "ink>I wonder", " still", finish("length"))
+    assert played.texts() == {}
+    assert "".join(one["delta"] for one in played.of("REASONING_MESSAGE_CONTENT")) == "I wonder still"
+
+
+async def test_a_tag_at_the_end_that_is_none_is_text() -> None:
+    played = await streamed("a\n", "<thin")
+    assert list(played.texts().values()) == ["a\n<thin"]
+
+
 async def test_a_provider_that_repeats_id_and_name_in_every_chunk() -> None:
     # LangChain would join the name to "searchsearch".
     played = await streamed(call("search", '{"q":', call_id="a"), call("search", '"x"}', call_id="a"), finish("tool_calls"))
