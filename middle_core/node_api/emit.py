@@ -1,7 +1,7 @@
 """What node code calls to show something before it returns: tokens, messages, state, chunks, progress.
 
-All of it goes through LangChain's custom events and so keeps its order with model tokens, which
-`get_stream_writer` does not. Works in nodes and in tools; outside of a run it raises RuntimeError, as LangChain does.
+All of it goes through LangChain's custom events and so keeps its order with model tokens. It works in nodes and in tools; outside of
+a run it raises RuntimeError, as LangChain does.
 What a browser sees must still be returned by the node to be in the thread: return the message with the id given here.
 """
 

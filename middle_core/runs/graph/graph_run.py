@@ -27,6 +27,7 @@ from middle_core.runs.graph.introspection import context_for
 from middle_core.runs.graph.repair import NO_RESULT, WITHDRAWN
 from middle_core.runs.graph.sdk import graph_input, to_langchain, user_parts
 from middle_core.runs.graph.source import GraphSource
+from middle_core.runs.graph.stream_writer import writing_to
 from middle_core.runs.graph.thread_state import (
     ThreadState,
     added_results,
@@ -197,14 +198,11 @@ class GraphRun:
             if "recursion_limit" not in (source.graph.config or {}):
                 config["recursion_limit"] = RECURSION_LIMIT
             offered = {"thread_id": self._thread_id, "copilotkit": self._copilotkit()}
-            stream = source.graph.astream(
-                given, config, context=context_for(source.graph.context_schema, offered), stream_mode=["values", "custom"]
-            )
-            async for mode, data in stream:
-                if mode == "values":
-                    self._on_values(data, handler)
-                else:
-                    handler.send([custom(Custom.CHUNK, type="custom", data=data)])
+            written = writing_to(lambda data: handler.send([custom(Custom.CHUNK, type="custom", data=data)]), source.graph)
+            config["configurable"] = {**config["configurable"], **written}
+            context = context_for(source.graph.context_schema, offered)
+            async for values in source.graph.astream(given, config, context=context, stream_mode="values"):
+                self._on_values(values, handler)
 
     def _copilotkit(self) -> dict[str, Any]:
         turn = self._turn or Turn()

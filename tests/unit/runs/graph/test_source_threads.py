@@ -266,7 +266,7 @@ async def test_a_reader_that_leaves_stops_the_graph() -> None:
         if event.get("delta") == "y":
             break
     await events.aclose()
-    assert model.ended == ["cancelled"]
+    assert model.ended in (["cancelled"], ["closed"]), "in its own wait, or in its reader's behind the last token"
     assert asyncio.all_tasks() == {asyncio.current_task()}
 
 
