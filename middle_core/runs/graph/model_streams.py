@@ -313,26 +313,34 @@ class ModelStreams:
 
 
 def _move_reasoning(message: Any, tags: ThinkTags, *, last: bool) -> None:
-    """Put reasoning that stands in tags in a message's text, in place, where LangChain has it: `reasoning_content`.
+    """Put reasoning that stands in tags in a message's text where LangChain has it: under `reasoning_content`.
 
-    So the stream, the node, the thread and the history agree on what is the answer.
+    So the stream, the node, the thread and the history agree on what is the answer. The message is changed; what a model may use
+    again (its blocks, its additional_kwargs) is replaced.
     """
-    content = message.content
+    content, reasoning = message.content, ""
     if isinstance(content, str):
         if content or last:
             message.content, reasoning = tags.feed(content, last=last)
-            _add_reasoning(message, reasoning)
     elif isinstance(content, list):
-        texts = [one for one in content if isinstance(one, dict) and one.get("type") == "text" and isinstance(one.get("text"), str)]
-        for at, block in enumerate(texts, 1):
-            block["text"], reasoning = tags.feed(block["text"], last=last and at == len(texts))
-            _add_reasoning(message, reasoning)
-
-
-def _add_reasoning(message: Any, reasoning: str) -> None:
+        at_last = max((at for at, one in enumerate(content) if _has_text(one)), default=-1)
+        blocks = []
+        for at, block in enumerate(content):
+            if not _has_text(block):
+                blocks.append(block)
+                continue
+            text, thought = tags.feed(block["text"], last=last and at == at_last)
+            blocks.append({**block, "text": text})
+            reasoning += thought
+        message.content = blocks
     if reasoning:
         before = message.additional_kwargs.get("reasoning_content")
-        message.additional_kwargs["reasoning_content"] = (before if isinstance(before, str) else "") + reasoning
+        whole = (before if isinstance(before, str) else "") + reasoning
+        message.additional_kwargs = {**message.additional_kwargs, "reasoning_content": whole}
+
+
+def _has_text(block: Any) -> bool:
+    return isinstance(block, dict) and block.get("type") == "text" and isinstance(block.get("text"), str)
 
 
 def _is_object(arguments: str) -> bool:
