@@ -1,4 +1,4 @@
-"""`POST /dev/token`: sign in without an identity provider. Exists in dev only, answers to this machine only."""
+"""`POST /dev/token`: sign in without an identity provider. It exists only in dev, and serves only this machine."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pydantic import BaseModel, Field
 from middle_core.errors import NotFound
 
 Mint = Callable[[str], dict[str, Any]]
-"""Subject -> {token, expiresAt, subject, name, roles}. Raises NotFound for somebody who is not in the demo."""
+"""Subject -> {token, expiresAt, subject, name, roles}. Raises NotFound for a person who is not in the demo."""
 
 
 class SignIn(BaseModel):
-    """Whom to sign in as."""
+    """The person to sign in as."""
 
     sub: str = Field(min_length=1, max_length=64)
 

@@ -1,13 +1,13 @@
-"""`/diag`: events sent at known times, so that a program on the far side of a hop can tell what the hop does to a stream.
+"""`/diag`: events sent at known times, so that a program behind a hop can tell what the hop does to a stream.
 
-`GET /diag/stream` sends numbered events, each with the time at which it left here; `GET /diag/runs/{id}` tells when such a
-stream's end was noticed. Behind a token or the diag key. It knows no run, no log and no agent, and reads nothing of a body.
+`GET /diag/stream` sends numbered events, each with the time at which the server sent it. `GET /diag/runs/{id}` says when the
+server noticed the end of such a stream. Both need a token or the diag key. This module knows no run, no log and no agent.
 
-Times in answers are milliseconds since the epoch by one steady clock of this process: differences are exact. What is kept
-is bounded: `MAX_STREAMS` open streams, the last `MAX_RUNS` of them remembered, `MAX_TOTAL_S` seconds each.
+Times in answers are milliseconds since the epoch, by one monotonic clock of this process, so differences are exact. Everything
+is bounded: `MAX_STREAMS` open streams, `MAX_TOTAL_S` seconds each, and the last `MAX_RUNS` streams are remembered.
 """
 
-# Annotations are evaluated as they are read: FastAPI looks names up in the module, and `Who` is bound to a router.
+# No `from __future__ import annotations`: FastAPI would look names up in the module, but `Who` is local to `router`.
 import asyncio
 import hmac
 import math
@@ -38,9 +38,9 @@ MAX_EVENTS: Final = 1_000
 MAX_WAIT_MS: Final = 600_000
 MAX_TOTAL_S: Final = 900.0
 LOOK_S: Final = 0.2
-"""How often a silent stream looks whether the server drains."""
+"""Seconds after which a silent stream looks whether the server drains."""
 STALL_S: Final = 30.0
-"""How much longer than its plan a stream may take, for a client that reads slowly."""
+"""Seconds that a stream may take longer than planned, for a client that reads slowly."""
 KEY_HEADER: Final = "x-diag-key"
 
 State = Literal["running", "finished", "disconnected", "ended"]
@@ -49,7 +49,14 @@ Say = Callable[[bytes], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to send. Milliseconds; hb_ms 0: no heartbeats."""
+    """What to send.
+
+    Args:
+        n: number of events.
+        gap_ms: milliseconds between two events.
+        hb_ms: milliseconds between heartbeats; 0 for none.
+        delay_ms: milliseconds before the headers.
+    """
 
     n: int
     gap_ms: int
@@ -63,7 +70,7 @@ class Plan:
 
 @dataclass(slots=True)
 class DiagRun:
-    """One stream, as long as it is remembered. Times in ms of `now_ms`; `ended`: by a drain, or because its token ended."""
+    """A stream that is remembered. Times are those of `Diag.now_ms`. The state `ended` means: by a drain, or by its token's end."""
 
     run_id: str
     owner: str
@@ -77,7 +84,12 @@ class DiagRun:
 
 
 class Diag:
-    """The streams of this process. draining: whether the server is about to end."""
+    """The streams of this process.
+
+    Args:
+        heartbeat_s: seconds between heartbeats, where a request does not say.
+        draining: whether the server is about to stop.
+    """
 
     def __init__(self, *, heartbeat_s: float, draining: Callable[[], bool]) -> None:
         self.heartbeat_ms = round(heartbeat_s * 1000)
@@ -85,7 +97,7 @@ class Diag:
         self._runs: OrderedDict[tuple[str, str], DiagRun] = OrderedDict()
         self._open = 0
         self.server = secrets.token_hex(4)
-        """Names this process in its events: times of two processes are not to be compared."""
+        """The name of this process in its events, because times of two processes cannot be compared."""
         self._epoch = time.time() - time.monotonic()
 
     def now_ms(self) -> float:
@@ -106,7 +118,7 @@ class Diag:
             run.ended_at = self.now_ms()
 
     def admit(self, owner: str, run_id: str) -> None:
-        """Raises Draining, RunIdConflict, or RateLimited where enough streams are open."""
+        """Check that a stream may start. Raises Draining, RunIdConflict, or RateLimited if too many streams are open."""
         if self.draining():
             raise Draining(retry_after=5)
         if self._open >= MAX_STREAMS:
@@ -115,7 +127,7 @@ class Diag:
             raise RunIdConflict("This run_id was used. Use a fresh one for each stream, or none.")
 
     def find(self, owner: str, run_id: str) -> DiagRun:
-        """Raises NotFound, also for one that somebody else started."""
+        """The caller's stream of this id. Raises NotFound, also for a stream of another caller."""
         run = self._runs.get((owner, run_id))
         if run is None:
             raise NotFound("There is no such diagnostic stream, it is not yours, or another replica sent it.")
@@ -124,14 +136,19 @@ class Diag:
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """Who asks: a token's owner until the token's end (seconds since the epoch), or whoever has the diag key."""
+    """The caller.
+
+    Args:
+        owner: of the token, or of the diag key.
+        until: the token's end, in seconds since the epoch.
+    """
 
     owner: str
     until: float
 
 
 class DiagStream(Response):
-    """Sends the plan from a task of its own and listens for the client's leaving beside it: silent streams notice it, too."""
+    """Sends the plan from a task of its own. A second task waits for the client to leave, so a silent stream notices it too."""
 
     def __init__(self, diag: Diag, run: DiagRun, plan: Plan, until: float) -> None:
         super().__init__(headers={**HEADERS, "X-Run-Id": run.run_id})
@@ -165,7 +182,7 @@ class DiagStream(Response):
         await send({"type": "http.response.body", "body": last, "more_body": False})
 
     async def _say_all(self, send: Send) -> str | None:
-        """The reason why it ended early, if it did."""
+        """Send everything. Returns the reason if the stream ended early."""
         plan, run = self._plan, self._run
 
         async def say(data: bytes) -> None:
@@ -194,7 +211,7 @@ class DiagStream(Response):
         return reason
 
     async def _pause(self, ms: float, say: Say | None) -> str | None:
-        """Wait, with heartbeats where something may be said. The reason to end now, if there is one."""
+        """Wait, and send heartbeats after the headers. Returns the reason if the stream must end now."""
         end = time.monotonic() + ms / 1000
         beat_s = self._plan.hb_ms / 1000 if say is not None and self._plan.hb_ms else math.inf
         beat = time.monotonic() + beat_s
@@ -214,7 +231,13 @@ class DiagStream(Response):
 
 
 def router(diag: Diag, caller: Caller, *, key: str = "") -> APIRouter:
-    """The routes. key: the diag key that `X-Diag-Key` has to name; empty: tokens only."""
+    """The routes, bound to their parts.
+
+    Args:
+        diag: the streams of this process.
+        caller: finds the principal of a request.
+        key: what `X-Diag-Key` must be to open `/diag` without a token; empty: tokens only.
+    """
     routes = APIRouter(prefix="/diag", tags=["diag"])
 
     async def asker(request: Request) -> Asker:
@@ -252,7 +275,7 @@ def router(diag: Diag, caller: Caller, *, key: str = "") -> APIRouter:
 
     @routes.get("/runs/{run_id}")
     async def get_run(who: Who, run_id: str) -> JSONResponse:
-        """What became of a stream: when its client's leaving was noticed, and when its task was cancelled."""
+        """A stream: when the server noticed that its client left, and when it cancelled the task."""
         run = diag.find(who.owner, run_id)
         body = {
             "run_id": run.run_id,

@@ -35,7 +35,7 @@ class Asset:
         self.content = text.encode()
         self.headers = {
             "Content-Type": f"{media_type}; charset=utf-8",
-            # Asked for again each time: after a deploy the page, its modules and the server have to fit each other.
+            # The browser asks each time, because after a deploy the page, its modules and the server must have the same version.
             "Cache-Control": "no-cache",
             "ETag": f'"{hashlib.sha256(self.content).hexdigest()[:32]}"',
             "X-Content-Type-Options": "nosniff",
@@ -44,7 +44,7 @@ class Asset:
         }
 
     def answer(self, request: Request) -> Response:
-        """The file, or 304 where the browser has it."""
+        """The file, or 304 if the browser has it."""
         known = [tag.strip().removeprefix("W/") for tag in request.headers.get("if-none-match", "").split(",")]
         if self.headers["ETag"] in known or known == ["*"]:
             kept = {name: value for name, value in self.headers.items() if name != "Content-Type"}

@@ -1,4 +1,4 @@
-"""Is the process alive (`/healthz`), and may it be sent work (`/readyz`)? Both without a token, both without details."""
+"""`/healthz`: the process is alive. `/readyz`: it can take work. Both need no token and give no details."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def router(service: RunService) -> APIRouter:
 
     @routes.get("/healthz")
     async def healthz() -> dict[str, str]:
-        """Alive."""
+        """The process is alive."""
         return {"status": "ok"}
 
     @routes.get("/readyz")
     async def readyz() -> JSONResponse:
-        """Ready for work: not draining, and the log answers and takes writes."""
+        """The process can take work: it is not draining, and the log answers and takes writes."""
         if service.draining:
             return JSONResponse({"status": "draining"}, status_code=503)
         try:

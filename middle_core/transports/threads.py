@@ -1,6 +1,6 @@
-"""The thread list, one thread's status, and its deletion: for the side bar and for the tab that notices others' runs."""
+"""The thread list, a thread's status, and its deletion. The side bar uses them, and a tab that looks for runs of other tabs."""
 
-# Annotations are evaluated as they are read: FastAPI looks names up in the module, and `Who` is bound to a router.
+# No `from __future__ import annotations`: FastAPI would look names up in the module, but `Who` is local to `router`.
 import hashlib
 from typing import Annotated
 

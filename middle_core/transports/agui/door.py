@@ -1,10 +1,10 @@
-"""CopilotKit's doors: AG-UI over SSE, as the Next.js proxy (or any AG-UI client) speaks it.
+"""CopilotKit's endpoints: AG-UI over SSE, for the Next.js proxy or any other AG-UI client.
 
-A POST is `start` then `follow`; a reconnect is `follow`; `connect` is a snapshot then `follow`. No door here
-knows how a run works.
+A POST is `start` then `follow`; a reconnect is `follow`; `connect` is a snapshot then `follow`. This module does not know
+how a run works.
 """
 
-# Annotations are evaluated as they are read: FastAPI looks names up in the module, and `Who` is bound to a router.
+# No `from __future__ import annotations`: FastAPI would look names up in the module, but `Who` is local to `router`.
 from typing import Annotated
 
 from ag_ui.core import RunAgentInput
@@ -27,7 +27,7 @@ from middle_core.transports.sse.streams import StreamPolicy
 
 
 class StopBody(BaseModel):
-    """What to stop: the thread's active run, or that run only if it is the named one (either id)."""
+    """What to stop: the thread's active run. With `runId`, only if the active run has this id (the server's or the client's)."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -36,12 +36,12 @@ class StopBody(BaseModel):
 
 
 class Stopped(BaseModel):
-    """Whether a run was running and is being stopped."""
+    """Whether there was something to stop."""
 
     stopped: bool
 
 
-def router(  # noqa: C901 - one function per door, all small
+def router(  # noqa: C901 - one function for each endpoint, all small
     service: RunService, caller: Caller, policy: StreamPolicy, *, default_agent: str, info: Info, max_body_bytes: int
 ) -> APIRouter:
     """The routes, bound to their parts."""
@@ -91,7 +91,7 @@ def router(  # noqa: C901 - one function per door, all small
 
     @routes.get("/runs/{run_id}/events")
     async def get_events(principal: Who, run_id: str, last_event_id: Annotated[str | None, Header()] = None) -> StreamingResponse:
-        """Follow a run from a place in it."""
+        """Follow a run from a cursor."""
         run, after = await service.attach(principal, run_id, last_event_id)
         return streams.response(streams.follow(service, principal, run, after=after, policy=policy), run_id=run.run_id)
 
@@ -107,7 +107,7 @@ def router(  # noqa: C901 - one function per door, all small
 
     @routes.post("/stop")
     async def post_stop(request: Request, principal: Who) -> Stopped:
-        """Stop what runs in a thread."""
+        """Stop the active run of a thread, or withdraw its open questions."""
         return await stop(request, principal)
 
     @routes.post("/{agent}")
@@ -124,7 +124,7 @@ def router(  # noqa: C901 - one function per door, all small
 
     @routes.post("/{agent}/stop")
     async def post_agent_stop(request: Request, principal: Who, agent: str) -> Stopped:
-        """Stop what runs in a thread of a named agent."""
+        """As `/stop`, for a thread of a named agent."""
         known(agent)
         return await stop(request, principal)
 

@@ -1,8 +1,8 @@
 """The AG-UI projection: a log record as the SSE frame that one kind of client can parse.
 
-The log holds AG-UI 1.x. A client of an older line ends its run at the first event or field that it does
-not know, so each profile says what that line lacks, and only that is taken away. A terminal event is never
-dropped. Pure: records in, bytes out; it knows no request and no connection.
+The log holds AG-UI 1.x. An older client ends its run at the first event or field that it does not know. So each profile says
+what a line of clients can parse, and only the rest is removed. A terminal event is never dropped. Pure: records in, bytes out;
+no request, no connection.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ from middle_core.transports.sse.frames import encode_frame
 class ClientProfile:
     """What one line of AG-UI clients can parse.
 
-    event_types: others are dropped. outcomes: other `RUN_FINISHED.outcome` types are taken away.
-    keeps_expiry: whether an interrupt's `expiresAt` does no harm.
+    Args:
+        event_types: events of other types are dropped.
+        outcomes: other types of `RUN_FINISHED.outcome` are removed.
+        keeps_expiry: whether an interrupt's `expiresAt` does no harm.
     """
 
     event_types: frozenset[str]
@@ -57,7 +59,7 @@ _SINCE_0_0_59: Final = frozenset(
         "REASONING_ENCRYPTED_VALUE",
     ]
 )
-"""Spelt out, so that a type which joins the log later does not reach an old browser by itself."""
+"""A list of its own, so that a type that the log gets later does not reach an old browser."""
 
 CLIENT_1_0: Final = ClientProfile(
     event_types=frozenset(EventType), outcomes=frozenset({"success", Outcome.INTERRUPT, Outcome.CANCELLED}), keeps_expiry=True
@@ -75,10 +77,10 @@ CLIENT_0_0_59: Final = ClientProfile(
 
 
 def frames(record: Record, profile: ClientProfile = CLIENT_0_0_59) -> bytes:
-    """The record's frame with its cursor as `id:`, or b"" where the client does not know the event.
+    """The record's frame with its cursor as `id:`, or b"" if the client does not know the event.
 
-    A cancelled run, for a client that lacks that outcome, ends plainly with `result: {"status": "cancelled"}`;
-    the CUSTOM `middle_core.run_cancelled` before it says who and why.
+    If the client does not know the outcome `cancelled`, a cancelled run ends plainly with `result: {"status": "cancelled"}`.
+    The CUSTOM `middle_core.run_cancelled` before it says who cancelled it, and why.
     """
     if record.type not in profile.event_types:
         return b""
@@ -89,7 +91,7 @@ def frames(record: Record, profile: ClientProfile = CLIENT_0_0_59) -> bytes:
 
 
 def synthetic(event: Event, profile: ClientProfile = CLIENT_0_0_59) -> bytes:
-    """An event that stands in no log (a snapshot at connect, its closing events): the same projection, without an id."""
+    """The frame of an event that is not in the log (a snapshot at connect, its closing events): the same projection, without an id."""
     if event["type"] not in profile.event_types:
         return b""
     if event["type"] == EventType.RUN_FINISHED:
@@ -98,12 +100,12 @@ def synthetic(event: Event, profile: ClientProfile = CLIENT_0_0_59) -> bytes:
 
 
 def reattach(reason: str, retry_after_ms: int) -> bytes:
-    """A frame that is in no log, so without an id: this stream closes, the run goes on, attach again."""
+    """The hint to attach again: this stream closes, the run goes on. It is not in the log, so it has no id."""
     return synthetic(custom(Custom.REATTACH, reason=reason, retryAfterMs=retry_after_ms))
 
 
 def _finished(event: Event, profile: ClientProfile) -> Event:
-    """The event without what the client cannot take; the one given is not changed."""
+    """A copy of the event without what the client cannot parse."""
     outcome = event.get("outcome")
     if not isinstance(outcome, dict):
         return event

@@ -1,11 +1,10 @@
-"""The explicit door: `POST /chat` and `/chat/resume`, one endpoint each with two representations, and attaching again.
+"""`POST /chat` and `/chat/resume`, each with two representations, and attaching again.
 
-`Accept: text/event-stream` gets the turn as it happens, anything else the same turn as one JSON object when it is over. What
-the two show is one projection of the run's records (`transports.chat.events`); this module knows no more of a run than how to start
-and to follow it.
+With `Accept: text/event-stream` a client gets the turn as it happens, otherwise the same turn as one JSON object at its end. Both
+come from one projection of the run's records (`transports.chat.events`). This module knows only how to start and follow a run.
 """
 
-# Annotations are evaluated as they are read: FastAPI looks names up in the module, and `Who` is bound to a router.
+# No `from __future__ import annotations`: FastAPI would look names up in the module, but `Who` is local to `router`.
 import asyncio
 import time
 from collections.abc import AsyncIterator, Coroutine
@@ -37,9 +36,9 @@ from middle_core.transports.sse.frames import comment
 from middle_core.transports.sse.streams import StreamPolicy
 
 RETRY_MS: Final = 1000
-"""After which a browser's EventSource attaches again."""
+"""Milliseconds after which a browser's EventSource attaches again."""
 LOOK_S: Final = 1.0
-"""How often a JSON caller's wait looks around: at the token's end, and at a drain."""
+"""Seconds between two looks of a waiting JSON caller at the token's end and at a drain."""
 EXPIRED: Final = "Your sign-in has expired before the answer was there. Sign in, and send the same request again to get it."
 
 BodyT = TypeVar("BodyT", bound=BaseModel)
@@ -47,7 +46,7 @@ BodyT = TypeVar("BodyT", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class Want:
-    """How a turn is wanted. key: of idempotency."""
+    """How a client wants a turn. key: the Idempotency-Key."""
 
     key: str | None
     tokens: bool
@@ -63,7 +62,7 @@ def _want(
 
 
 class ChatDoor:
-    """One turn, however it was asked for, in the representation that the request wants."""
+    """Gives a turn in the representation that the request wants."""
 
     def __init__(self, service: RunService, policy: StreamPolicy, *, default_agent: str, max_body_bytes: int) -> None:
         self._service = service
@@ -72,7 +71,7 @@ class ChatDoor:
         self._max_body_bytes = max_body_bytes
 
     async def message(self, request: Request, principal: Principal, want: Want, *, agent: str | None) -> Response:
-        """A message. agent: as the path names it; else the body may."""
+        """Send a message. agent: from the path; if None, the body may name one."""
         raw, asked = await self._body(request, ChatRequest)
         if agent is not None and asked.agent not in (None, agent):
             raise InvalidRequest("agent: the path names another one.")
@@ -80,13 +79,13 @@ class ChatDoor:
         return await self._answer(request, principal, want, agent or asked.agent or self._default_agent, started)
 
     async def resume(self, request: Request, principal: Principal, want: Want) -> Response:
-        """Answers to questions."""
+        """Answer open questions."""
         raw, asked = await self._body(request, ResumeRequest)
         agent = await self._service.asked(principal, ClientThreadId(asked.thread_id), {one.interrupt_id for one in asked.answers})
         return await self._answer(request, principal, want, agent, resume_request(asked, raw, idempotency_key=want.key))
 
     def stream(self, principal: Principal, want: Want, run: Run, *, after: int) -> StreamingResponse:
-        """The turn as it happens. after: what the client has of it."""
+        """The turn as a stream. after: the seq of the last record that the client has."""
         chunks = streams.follow(
             self._service,
             principal,
@@ -161,7 +160,7 @@ def router(service: RunService, caller: Caller, policy: StreamPolicy, *, default
 
 
 class _Watched(StreamingResponse):
-    """A stream that tells the service when its client is gone, even before it has read anything."""
+    """A stream that tells the service when its client leaves, even before the client has read anything."""
 
     def __init__(self, service: RunService, run_id: RunId, chunks: AsyncIterator[bytes], *, headers: dict[str, str]) -> None:
         super().__init__(chunks, headers=headers, media_type=None)
@@ -176,12 +175,12 @@ class _Watched(StreamingResponse):
 
 
 def _goodbye(reason: str, retry_after_ms: int) -> bytes:
-    """No event: the turn goes on, and the client attaches again after `retry`, as after any cut."""
+    """A comment and no event. The turn goes on, and the client attaches again after `retry`, as after any cut."""
     return b"retry: %d\n" % retry_after_ms + comment(f"attach again: {reason}")
 
 
 async def _whole(service: RunService, principal: Principal, run_id: RunId) -> ChatResponse | MiddleCoreError:
-    """The turn when it is over. What hinders it is returned, because a task group would wrap it."""
+    """Wait until the turn is over. An error is returned and not raised, because a task group would wrap it."""
     projector = ChatProjector()
     try:
         async with aclosing(service.follow(run_id, after=0, tick_s=LOOK_S)) as batches:
@@ -199,7 +198,7 @@ async def _whole(service: RunService, principal: Principal, run_id: RunId) -> Ch
 
 
 async def _unless_gone(request: Request, work: Coroutine[Any, Any, ChatResponse | MiddleCoreError]) -> ChatResponse | None:
-    """What the work returns, or None where the client hung up before. Raises what the work could not do."""
+    """The result of the work, or None if the client hung up first. Raises the error of the work."""
     async with asyncio.TaskGroup() as group:
         working = group.create_task(work)
         leaving = group.create_task(_gone(request))
@@ -215,6 +214,6 @@ async def _unless_gone(request: Request, work: Coroutine[Any, Any, ChatResponse 
 
 
 async def _gone(request: Request) -> None:
-    """Wait until the client has hung up. The body is read, so nothing else can come."""
+    """Wait until the client has hung up. The body has been read, so nothing else can arrive."""
     while (await request.receive())["type"] != "http.disconnect":
         pass

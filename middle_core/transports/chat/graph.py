@@ -1,8 +1,8 @@
-"""Which nodes of a graph a turn left out: the routes not taken. Pure.
+"""Which nodes of a graph a turn skipped: the routes that it did not take. Pure.
 
-A node is skipped when the turn could have come to it, did not, and cannot any more. A turn that began at the graph's start
-could have come to every node; one that went on after an answer only to what lies behind the nodes that it visited. A turn that
-is paused can still come to what lies behind the nodes that wait, and to what no edge leads to.
+A node is skipped if the turn could have reached it, did not, and cannot any more. A turn that began at the graph's start could
+have reached every node. A turn that went on after an answer could have reached only the nodes behind those that it visited. A
+paused turn can still reach the nodes behind those that wait, and nodes without an incoming edge.
 """
 
 from __future__ import annotations
@@ -16,8 +16,11 @@ ENDS: Final = frozenset({"__start__", "__end__"})
 def skipped(topology: Mapping[str, Any], *, visited: Collection[str], waiting: Iterable[str], fresh: bool) -> list[str]:
     """Ids of the skipped nodes, in the topology's order.
 
-    topology: the value of CUSTOM `middle_core.topology`. visited, waiting: ids, which are paths joined by ":". fresh: whether
-    the turn began at the start.
+    Args:
+        topology: the value of CUSTOM `middle_core.topology`.
+        visited: ids of nodes, which are paths joined by ":".
+        waiting: ids of the nodes that wait for an answer.
+        fresh: whether the turn began at the graph's start.
     """
     ids = [str(one["id"]) for one in topology["nodes"]]
     following: dict[str, set[str]] = {}
@@ -26,13 +29,13 @@ def skipped(topology: Mapping[str, Any], *, visited: Collection[str], waiting: I
     could = set(ids) if fresh else _behind(visited, following)
     waiting = list(waiting)
     can_still = _behind(waiting, following)
-    if waiting:  # a node that no edge leads to is jumped to (`Command(goto=...)`), and nobody knows from where
+    if waiting:  # any node may jump to a node without an incoming edge (`Command(goto=...)`)
         can_still |= set(ids) - _behind(ENDS, following)
     return [one for one in ids if one.rpartition(":")[2] not in ENDS and one in could and one not in visited and one not in can_still]
 
 
 def _behind(starts: Iterable[str], following: Mapping[str, Collection[str]]) -> set[str]:
-    """What can be reached from these nodes, and the subgraphs that this lies in."""
+    """The nodes that can be reached from these, and the subgraphs that hold them."""
     todo = list(starts)
     reached: set[str] = set()
     while todo:

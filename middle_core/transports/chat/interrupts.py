@@ -1,4 +1,4 @@
-"""An open question for `/chat`: the log's AG-UI interrupt as the fields that a card needs. Pure."""
+"""An open question for `/chat`: the fields that a card needs, from the AG-UI interrupt in the log. Pure."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from middle_core.transports.chat.response import ChatInterrupt, Fact
 
 
 def chat_interrupt(one: Mapping[str, Any], *, at: int) -> ChatInterrupt:
-    """one: an entry of `RUN_FINISHED.outcome.interrupts`, or of CUSTOM `middle_core.waiting`. at: when it was said, in milliseconds.
+    """The question as `/chat` shows it. An entry that was too large for an event has only its id and its reason.
 
-    An entry whose particulars were too large for an event has its id and its reason alone.
+    Args:
+        one: an entry of `RUN_FINISHED.outcome.interrupts`, or of CUSTOM `middle_core.waiting`.
+        at: the time of its record, in milliseconds since the epoch.
     """
     metadata = one.get("metadata") or {}
     card: Mapping[str, Any] = metadata.get(MARK) or {}

@@ -1,4 +1,4 @@
-"""Read a request's JSON body, bounded: what is too large is refused before it is in memory, what is too slow is not waited for."""
+"""Read a request's JSON body within limits. A body that is too large is refused before it is in memory; a slow one is cut off."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from starlette.requests import ClientDisconnect, Request
 from middle_core.errors import InvalidRequest, TooLarge
 
 UPLOAD_S: Final = 60.0
-"""Seconds for the whole body. uvicorn waits for ever, and each upload that stands still would hold a connection."""
+"""Seconds for the whole body. uvicorn waits for ever, so each stalled upload would hold a connection."""
 
 
 async def read_json_bytes(request: Request, *, max_bytes: int, within_s: float = UPLOAD_S) -> bytes:
     """The body, as `plain_json` writes it.
 
-    Raises TooLarge beyond `max_bytes`, InvalidRequest for another media type, a broken upload, and one that takes longer than `within_s`.
+    Raises:
+        TooLarge: the body has more than `max_bytes`.
+        InvalidRequest: another media type, a broken upload, or one that takes longer than `within_s`.
     """
     media_type = request.headers.get("content-type", "").split(";")[0].strip().lower()
     if media_type != "application/json":
@@ -41,10 +43,10 @@ async def read_json_bytes(request: Request, *, max_bytes: int, within_s: float =
 
 
 def plain_json(body: bytes) -> bytes:
-    """The same JSON, written so that every reader takes it alike. Raises InvalidRequest.
+    """The same JSON, in a form that every parser reads in the same way. Raises InvalidRequest.
 
-    `NaN` and numbers beyond a double are no JSON, though some parsers take them; an integer beyond 64 bits becomes the
-    double that a browser would read. What passes here can be logged, digested and stored.
+    `NaN` and numbers beyond a double are not JSON, although some parsers accept them. An integer beyond 64 bits becomes the
+    double that a browser would read. The result can be logged, digested and stored.
     """
     try:
         return orjson.dumps(orjson.loads(body))

@@ -1,4 +1,4 @@
-"""Who calls: the Authorization header to a verified principal. Nothing else in a request names a person."""
+"""The caller of a request: a verified principal from the Authorization header. Nothing else in a request names a person."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A correlation id for each request, and the last line of defence: an unexpected error becomes a problem.
+"""A correlation id for each request, and the last handler: an unexpected error becomes a problem.
 
 Pure ASGI: BaseHTTPMiddleware hides disconnects (Kludex/starlette#1438).
 """

@@ -9,15 +9,14 @@ STREAM: Final = "text/event-stream"
 JSON: Final = "application/json"
 
 _QUOTED: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
-"""One that is never closed goes to the end. It matches wherever it begins, so a long header is read once and not once for each quote."""
+"""A quoted string. One that is never closed goes to the end of the header. So a long header is read once, and not once for each quote."""
 _QUALITY: Final = re.compile(r"(?:0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)\Z", re.ASCII)
 
 
 def wants_stream(accept: str | None) -> bool:
-    """Whether the answer is to be an event stream: it is named, and JSON is not wanted more.
+    """Whether the answer is an event stream: Accept lists `text/event-stream` with at least the q-value of `application/json`.
 
-    Named itself: `*/*` and `text/*`, which clients send without a thought, are JSON, as is a missing header. Where both are
-    wanted alike it is the stream, which nobody names by accident.
+    Wildcards do not count for the stream, because clients send `*/*` by default. A missing header means JSON.
     """
     ranges = _ranges(accept or "")
     stream = max((q for name, q in ranges if name == STREAM), default=0.0)
@@ -25,7 +24,7 @@ def wants_stream(accept: str | None) -> bool:
 
 
 def _quality(ranges: list[tuple[str, float]], media_type: str) -> float:
-    """How much a type is wanted: the most specific range that takes it in says so. 0 where none does."""
+    """The q-value of a type, from the most specific range that matches it. 0 if none does."""
     for pattern in (media_type, f"{media_type.partition('/')[0]}/*", "*/*"):
         if found := [q for name, q in ranges if name == pattern]:
             return max(found)
@@ -33,7 +32,7 @@ def _quality(ranges: list[tuple[str, float]], media_type: str) -> float:
 
 
 def _ranges(accept: str) -> list[tuple[str, float]]:
-    """The media ranges, in lower case and without their parameters, with their quality. One that is malformed is left out."""
+    """The media ranges with their q-values, in lower case and without parameters. Malformed ranges are left out."""
     found = []
     for one in _QUOTED.sub('""', accept).split(","):
         name, *parameters = (part.strip().lower() for part in one.split(";"))

@@ -26,7 +26,7 @@ MEDIA_TYPE = "application/problem+json"
 
 
 def problem(error: MiddleCoreError, *, status: int | None = None) -> Response:
-    """The response for an error of ours. status: instead of the error's own."""
+    """The response for an error of ours. status: replaces the error's own status."""
     body = Problem(
         status=status or error.status,
         code=error.code,

@@ -37,7 +37,7 @@ def encode_frame(data: bytes, *, id: str | None = None, event: str | None = None
 
 
 def comment(text: str) -> bytes:
-    """A comment, which every client ignores: it keeps idle connections open. Each line of it is one comment line."""
+    """A comment. Clients ignore it, and it keeps an idle connection open. Each line of the text is one comment line."""
     return b": " + b"\n: ".join(_LINE_END.split(text.encode())) + b"\n\n"
 
 
@@ -49,7 +49,13 @@ def _one_line(name: str, value: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One event as it arrived. id, retry: None where the frame did not say; event: `message` likewise."""
+    """One event as it arrived.
+
+    Args:
+        id: None if the frame has none.
+        event: `message` if the frame has none.
+        retry: milliseconds; None if the frame has none.
+    """
 
     data: bytes
     id: str | None = None
@@ -62,16 +68,16 @@ class FrameTooLong(ValueError):
 
 
 class SseParser:
-    """Frames out of bytes that arrive in any pieces.
+    """Makes frames of bytes that arrive in any pieces.
 
-    Like a browser it drops a frame that the stream's end cuts off; `pending` tells whether there is one.
-    A frame without `data` is no event: its `id` still moves `last_event_id`.
+    Like a browser it drops a frame that the end of the stream cuts off; `pending` says whether there is one.
+    A frame without `data` is not an event, but its `id` still moves `last_event_id`.
     """
 
     def __init__(self, *, max_frame_bytes: int = MAX_FRAME_BYTES) -> None:
         self.last_event_id = ""
         self.comments = 0
-        """How many comment lines have come: heartbeats, mostly."""
+        """Number of comment lines so far; most of them are heartbeats."""
         self._max = max_frame_bytes
         self._begun = False
         self._after_cr = False
@@ -88,7 +94,7 @@ class SseParser:
 
     @property
     def pending(self) -> bool:
-        """Whether part of a frame has come and its end has not."""
+        """Whether a frame has begun and not ended."""
         return bool(self._line or self._data or self._event or self._id is not None or self._retry is not None)
 
     def feed(self, chunk: bytes) -> list[Frame]:
@@ -139,7 +145,9 @@ class SseParser:
         return None
 
     def _dispatch(self) -> Frame | None:
-        if self._id is not None:  # only now: with the id of a frame that was cut off, its reader would never get that frame
+        if (
+            self._id is not None
+        ):  # only at the end of the frame: a client that sent the id of a frame that was cut off would never get that frame
             self.last_event_id = self._id
         frame = Frame(b"\n".join(self._data), self._id, self._event or "message", self._retry) if self._data else None
         self._reset()

@@ -1,6 +1,6 @@
-"""What every event stream has in common: headers, a first comment at once, heartbeats, and an end before the token's.
+"""What all event streams have in common: headers, a first comment at once, heartbeats, and an end at the token's end.
 
-Records become bytes through the `encode` that a door passes; this module knows no vocabulary but the hint to attach again.
+The caller's `encode` makes bytes of records. This module knows no event except the hint to attach again.
 """
 
 from __future__ import annotations
@@ -30,12 +30,17 @@ HEARTBEAT: Final = comment("keep-alive")
 
 Encode = Callable[[Record], bytes]
 Goodbye = Callable[[str, int], bytes]
-"""What is said before a stream closes whose run goes on: the reason, and the milliseconds after which to attach again."""
+"""Makes the hint before a stream closes while its run goes on. Takes the reason, and the milliseconds after which to attach again."""
 
 
 @dataclass(frozen=True, slots=True)
 class StreamPolicy:
-    """Seconds. max_stream_s 0: no planned end."""
+    """Times of a stream, in seconds.
+
+    Args:
+        heartbeat_s: silence before a heartbeat.
+        max_stream_s: age at which the stream is closed; 0 for never.
+    """
 
     heartbeat_s: float
     max_stream_s: float
@@ -50,7 +55,7 @@ def response(chunks: AsyncIterator[bytes], *, run_id: str | None = None) -> Stre
 
 
 async def synthetic(frames: Iterable[bytes]) -> AsyncIterator[bytes]:
-    """A stream that is complete before it starts."""
+    """A stream whose events are all known before it starts."""
     yield HELLO + b"".join(frames)
 
 
@@ -67,9 +72,9 @@ async def follow(
     hold: bool = False,
     clock: Callable[[], float] = time.time,
 ) -> AsyncIterator[bytes]:
-    """The run's records as bytes until its end, the token's end, the planned age, or a drain; whichever comes first.
+    """The run's records as bytes, until the run's end, the token's end, the maximum age, or a drain.
 
-    hold: as `RunService.follow`. Records that have no bytes are silence.
+    hold: as in `RunService.follow`. Records without bytes count as silence.
     """
     yield HELLO + b"".join(before)
     run_id = run.run_id
