@@ -15,7 +15,12 @@ const environment = {
 const SHARED = ["run_graph", "layout", "words", "json"];
 /** reading.js is named for its error type; it makes no request by itself. */
 const PURE = [...SHARED, "layers", "routes", "sse", "turn", "json_answer", "problem", "delivery", "entry", "failures"];
+
 const noProxy = { group: ["**/proxy/**", "@/proxy/**"], message: "The page runs in the browser: it knows no proxy and no setting." };
+const onlySharedOfGraphPage = {
+  group: ["**/graph_page/**", ...SHARED.map((name) => `!**/graph_page/${name}.js`)],
+  message: "Of the graph page the chat takes the fold and the layout of a run's graph.",
+};
 const noRoutes = { group: ["**/app/**", "@/app/**"], message: "Routes import pages, never the other way round." };
 const noProduct = { group: ["**/knowledge_copilot/**", "@/knowledge_copilot/**"], message: "The chat knows no product: chat/registry.tsx is how one adds to it." };
 const aPackage = "The proxy is to become a package: it imports itself, npm packages and contract/.";
@@ -50,33 +55,21 @@ export default tseslint.config(
     rules: { "no-restricted-syntax": ["error", environment] },
   },
   {
-    files: ["frontend_core/**/*.tsx", "frontend_core/chat/**/*.ts"],
+    files: ["frontend_core/**/*.tsx", "frontend_core/{chat,knowledge_copilot}/**/*.ts"],
     plugins: { "react-hooks": reactHooks },
     rules: reactHooks.configs.recommended.rules,
   },
   {
-    files: ["frontend_core/chat/**", "frontend_core/app/*.tsx"],
-    rules: {
-      "no-restricted-imports": [
-        "error",
-        {
-          patterns: [
-            { group: ["**/proxy/**", "@/proxy/**", "**/config"], message: "The page runs in the browser: it knows no proxy and no setting." },
-            { group: ["**/graph_page/**", ...SHARED.map((name) => `!**/graph_page/${name}.js`)], message: "Of the graph page the chat takes the fold and the layout of a run's graph." },
-          ],
-        },
-      ],
-    },
     files: ["frontend_core/app/*.tsx"],
-    rules: { "no-restricted-imports": ["error", { patterns: [noProxy] }] },
+    rules: { "no-restricted-imports": ["error", { patterns: [noProxy, onlySharedOfGraphPage] }] },
   },
   {
     files: ["frontend_core/knowledge_copilot/**"],
-    rules: { "no-restricted-imports": ["error", { patterns: [noProxy, noRoutes] }] },
+    rules: { "no-restricted-imports": ["error", { patterns: [noProxy, noRoutes, onlySharedOfGraphPage] }] },
   },
   {
     files: ["frontend_core/chat/**"],
-    rules: { "no-restricted-imports": ["error", { patterns: [noProxy, noRoutes, noProduct] }] },
+    rules: { "no-restricted-imports": ["error", { patterns: [noProxy, noRoutes, noProduct, onlySharedOfGraphPage] }] },
   },
   {
     files: ["frontend_core/proxy/*"],
