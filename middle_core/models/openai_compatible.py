@@ -1,6 +1,7 @@
-"""`langchain-openai`'s chat model for OpenAI-compatible servers, with our errors. Needs the extra `[openai]`.
+"""`langchain-openai`'s chat model for OpenAI-compatible servers. Needs the extra `[openai]`.
 
-The package does everything else, its two retries before the first token included.
+The package does nearly everything, its two retries before the first token included. Added here: our errors; the reasoning of servers
+that send it beside the content, which the package drops; and an error for a stream that ends without a finish reason.
 """
 
 from __future__ import annotations
@@ -60,13 +61,16 @@ class ChatOpenAICompatible(ChatOpenAI):
         self.root_client.close()
 
     async def _astream(self, *args: Any, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
-        begun = False
+        begun = finished = False
         try:
             async for chunk in super()._astream(*args, **kwargs):
                 begun = True
+                finished = finished or bool((chunk.generation_info or {}).get("finish_reason"))
                 yield chunk
         except FAULTS as fault:
             raise _translate(fault, begun=begun) from fault
+        if not finished:  # the package ends in the same way whether the server was done or the connection was cut
+            raise ModelStreamCut
 
     async def _agenerate(
         self,
@@ -79,6 +83,27 @@ class ChatOpenAICompatible(ChatOpenAI):
             return await super()._agenerate(messages, stop, run_manager, **kwargs)
         except FAULTS as fault:
             raise _translate(fault, begun=False) from fault
+
+    def _convert_chunk_to_generation_chunk(
+        self, chunk: dict[str, Any], default_chunk_class: type, base_generation_info: dict[str, Any] | None
+    ) -> ChatGenerationChunk | None:
+        made = super()._convert_chunk_to_generation_chunk(chunk, default_chunk_class, base_generation_info)
+        if made is not None and (choices := chunk.get("choices")):
+            _add_reasoning(made.message, choices[0].get("delta"))
+        return made
+
+    def _create_chat_result(self, response: Any, generation_info: dict[str, Any] | None = None) -> ChatResult:
+        result = super()._create_chat_result(response, generation_info)
+        whole = response if isinstance(response, dict) else response.model_dump()
+        for generation, choice in zip(result.generations, whole["choices"], strict=True):
+            _add_reasoning(generation.message, choice.get("message"))
+        return result
+
+
+def _add_reasoning(message: BaseMessage, source: Any) -> None:
+    """Servers such as vLLM and OpenRouter send reasoning as `reasoning_content` or `reasoning`."""
+    if isinstance(source, dict) and isinstance(text := source.get("reasoning_content") or source.get("reasoning"), str):
+        message.additional_kwargs["reasoning_content"] = text
 
 
 def _translate(fault: Exception, *, begun: bool) -> ModelError:

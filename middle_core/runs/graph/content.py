@@ -56,12 +56,16 @@ def declined(message: Any) -> bool:
 
 
 def _from_extra(extra: Mapping[str, Any]) -> Iterator[Piece]:
-    # DeepSeek, Qwen, xAI, Cerebras: a plain string. OpenAI's older shape: {"summary": [{"text": ...}]}.
-    reasoning = extra.get("reasoning")
-    if text := _string(extra.get("reasoning_content")) or _string(reasoning):
+    # A plain text from DeepSeek, Qwen, xAI, Cerebras and Ollama. OpenAI's older shape is {"summary": [{"text": ...}]}.
+    reasoning, details = extra.get("reasoning"), extra.get("reasoning_details")
+    if text := _string(extra.get("reasoning_content")) or _string(reasoning) or _string(extra.get("thinking")):
         yield Piece("reasoning", text)
     elif isinstance(reasoning, Mapping):
         yield from _summary(reasoning, None)
+    elif isinstance(details, list):  # OpenRouter
+        for one in details:
+            if isinstance(one, Mapping) and (text := _string(one.get("text")) or _string(one.get("summary"))):
+                yield Piece("reasoning", text)
 
 
 def _from_block(block: Mapping[str, Any], at: int) -> Iterator[Piece]:
@@ -77,9 +81,11 @@ def _text(block: Mapping[str, Any], part: Any) -> Iterator[Piece]:
 
 
 def _thinking(block: Mapping[str, Any], part: Any) -> Iterator[Piece]:
-    """Anthropic."""
-    if text := _string(block.get("thinking")):
-        yield Piece("reasoning", text, part)
+    """Anthropic and Google write a text, Mistral a list of text blocks."""
+    thinking = block.get("thinking")
+    for one in thinking if isinstance(thinking, list) else (thinking,):
+        if text := _string(one.get("text") if isinstance(one, Mapping) else one):
+            yield Piece("reasoning", text, part)
     if secret := _string(block.get("signature")) or _string(block.get("data")):
         yield Piece("encrypted", secret, part)
 

@@ -97,6 +97,25 @@ def test_an_address_without_http_is_named():
         build_model("cerebras:x", cerebras_api_key="k", cerebras_base_url="api.cerebras.ai")
 
 
+@pytest.mark.parametrize("done", [True, False])
+async def test_a_stream_that_never_says_why_it_ended_was_cut(done: bool):
+    async with CerebrasServer(keep_alive=False) as server:
+        server.script(Reply("a b c", finish_reason=None, done=done))
+        model = build_model(f"openai:m@{server.url}/v1", openai_api_key="k")
+        with pytest.raises(ModelStreamCut):
+            _ = [chunk async for chunk in model.astream("hi")]
+
+
+@pytest.mark.parametrize("streaming", [True, False])
+async def test_an_openai_compatible_server_may_send_reasoning_beside_the_answer(streaming: bool):
+    async with CerebrasServer(keep_alive=False) as server:
+        server.script(Reply("Yes.", reasoning="Let me see."))
+        model = build_model(f"openai:m@{server.url}/v1", openai_api_key="k")
+        chunks = [chunk async for chunk in model.astream("hi")] if streaming else [await model.ainvoke("hi")]
+    assert "".join(chunk.text for chunk in chunks) == "Yes."
+    assert "".join(chunk.additional_kwargs.get("reasoning_content", "") for chunk in chunks) == "Let me see."
+
+
 @pytest.mark.parametrize(
     ("reply", "error"),
     [

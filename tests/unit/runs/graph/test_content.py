@@ -25,6 +25,7 @@ def read(content: Any, **extra: Any) -> list[tuple[str, str]]:
         (["a", {"type": "text", "text": "b"}, {"type": "output_text", "text": "c"}], [("text", "a"), ("text", "b"), ("text", "c")]),
         ([{"type": "text", "text": None}, {"type": "text"}, {"type": "tool_use", "input": {}}, 7, None, {"no": "type"}, ""], []),
         ([{"type": "thinking", "thinking": "hm", "signature": "sig"}], [("reasoning", "hm"), ("encrypted", "sig")]),
+        ([{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}, "x", {}]}], [("reasoning", "hm"), ("reasoning", "x")]),
         ([{"type": "redacted_thinking", "data": "xx"}], [("encrypted", "xx")]),
         ([{"type": "reasoning", "reasoning": "r", "extras": {"signature": "s"}}], [("reasoning", "r"), ("encrypted", "s")]),
         (
@@ -47,6 +48,9 @@ def test_content_of_every_shape(content: Any, expected: list[tuple[str, str]]) -
 def test_what_stands_beside_the_content() -> None:
     assert read("so", reasoning_content="hm") == [("reasoning", "hm"), ("text", "so")]
     assert read("so", reasoning="hm") == [("reasoning", "hm"), ("text", "so")]
+    assert read("so", thinking="hm") == [("reasoning", "hm"), ("text", "so")]
+    details = [{"type": "reasoning.text", "text": "a"}, {"type": "reasoning.summary", "summary": "b"}, {"type": "reasoning.encrypted"}, 7]
+    assert read("", reasoning_details=details) == [("reasoning", "a"), ("reasoning", "b")]
     assert read("", reasoning={"summary": [{"text": "hm"}]}) == [("reasoning", "hm")]
     assert read("", refusal="I will not") == [("text", "I will not")]
     assert read("", reasoning_content=None, reasoning=7, refusal=None, tool_calls=[]) == []

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk
+from langchain_core.messages.ai import add_ai_message_chunks
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.tools import tool
 from langgraph.graph import START, MessagesState, StateGraph
@@ -41,11 +42,9 @@ async def joined(model: Any, messages: Any, how: str) -> AIMessage:
     if how in ("ainvoke", "invoke"):
         found: AIMessage = await model.ainvoke(messages) if how == "ainvoke" else model.invoke(messages)
         return found
-    chunks = [chunk async for chunk in model.astream(messages)]
-    whole = chunks[0]
-    for chunk in chunks[1:]:
-        whole = whole + chunk
-    return whole
+    first, *rest = [chunk async for chunk in model.astream(messages)]
+    assert isinstance(first, AIMessageChunk)
+    return add_ai_message_chunks(first, *rest)
 
 
 def agent_that(how: str, chunks: list[Any]) -> GraphSource:
