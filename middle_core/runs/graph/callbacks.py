@@ -31,6 +31,7 @@ from middle_core.runs.graph.history import Shown
 from middle_core.runs.graph.ids import Ids
 from middle_core.runs.graph.model_streams import ModelStreams, Show
 from middle_core.runs.graph.node_steps import NodeOutcome, Nodes
+from middle_core.runs.graph.sdk import AG_UI_EVENTS, CALL_EVENTS, MESSAGE_EVENTS, STATE_EVENTS
 
 logger = logging.getLogger(__name__)
 
@@ -61,9 +62,9 @@ class CallbackHandler(StreamMessagesHandler):
         self._aborted: dict[str, list[Event]] = {}
         """Ends of what broken model runs left open, by the namespace of their task."""
         self._emitters: dict[str, Callable[[Any, str], list[Event]]] = {
-            "copilotkit_manually_emit_message": lambda data, _: self._message(data.get("message_id"), str(data.get("message") or "")),
-            "copilotkit_manually_emit_tool_call": self._emit_call,
-            "copilotkit_manually_emit_intermediate_state": lambda data, _: show_state(data) if isinstance(data, Mapping) else [],
+            **dict.fromkeys(MESSAGE_EVENTS, lambda data, _: self._message(data.get("message_id"), str(data.get("message") or ""))),
+            **dict.fromkeys(CALL_EVENTS, self._emit_call),
+            **dict.fromkeys(STATE_EVENTS, lambda data, _: show_state(data) if isinstance(data, Mapping) else []),
             "copilotkit_exit": lambda _data, _: [{"type": EventType.CUSTOM.value, "name": "Exit", "value": True}],
             Emitted.MESSAGE.value: lambda data, _: self._message(data["id"], data["text"]),
             Emitted.TOKEN.value: lambda data, namespace: self._token(data["id"], data["delta"], namespace),
@@ -223,17 +224,21 @@ class CallbackHandler(StreamMessagesHandler):
         await self._queue.wait_for_reader()
 
     def _custom(self, name: str, data: Any, namespace: str) -> list[Event]:
+        passed: list[Event] = [{"type": EventType.CUSTOM.value, "name": name, "value": data}]
         if (emitter := self._emitters.get(name)) is not None:
-            return emitter(data, namespace)
+            return [*emitter(data, namespace), *(passed if name in AG_UI_EVENTS else ())]
         if name.startswith("middle_core."):
             logger.warning("a graph may not emit %s; dropped", name)
             return []
-        return [{"type": EventType.CUSTOM.value, "name": name, "value": data}]
+        return passed
 
     def _emit_call(self, data: Any, namespace: str) -> list[Event]:
-        call = {"id": data.get("id"), "name": data.get("name"), "args": data.get("args") or {}, "type": "tool_call"}
+        call = {"id": data.get("id"), "name": data.get("name"), "args": data.get("args") or {}}
+        if isinstance(call["args"], str):
+            call |= {"type": "invalid_tool_call", "error": None}  # JSON as it is: AIMessage takes a text for arguments only there
+        calls = {"invalid_tool_calls" if isinstance(call["args"], str) else "tool_calls": [call]}
         # Its own assistant message, as the SDK has it: no message of the thread holds this call.
-        return self.streams.whole_message(AIMessage("", id=self._ids.message(call["id"]), tool_calls=[call]))
+        return self.streams.whole_message(AIMessage("", id=self._ids.message(call["id"]), **calls))
 
     def _message(self, wanted: str | None, text: str) -> list[Event]:
         if not text:

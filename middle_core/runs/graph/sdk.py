@@ -8,17 +8,27 @@ look-up of history, its resumes, and what it does with a message on a thread tha
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from ag_ui.core import RunAgentInput
-from ag_ui_langgraph.types import SchemaKeys
+from ag_ui_langgraph.types import CustomEventNames, SchemaKeys
 from ag_ui_langgraph.utils import agui_messages_to_langchain, convert_langchain_multimodal_to_agui
 from copilotkit import LangGraphAGUIAgent
+from copilotkit.langgraph_agui_agent import CustomEventNames as CopilotKitEventNames
 from langchain_core.messages import BaseMessage, HumanMessage
 
 from middle_core.events import RunId, ThreadId
 from middle_core.runs.graph.history import Message
 from middle_core.runs.graph.introspection import Graph, context_for, input_keys, output_keys
+
+MESSAGE_EVENTS: Final = frozenset({CustomEventNames.ManuallyEmitMessage.value, CopilotKitEventNames.ManuallyEmitMessage.value})
+"""Names of the custom events by which node code emits a message: {message_id, message}. The two packages of the SDK differ."""
+CALL_EVENTS: Final = frozenset({CustomEventNames.ManuallyEmitToolCall.value, CopilotKitEventNames.ManuallyEmitToolCall.value})
+"""By which it emits a tool call: {id, name, args}, where args are an object or its JSON."""
+STATE_EVENTS: Final = frozenset({CustomEventNames.ManuallyEmitState.value, CopilotKitEventNames.ManuallyEmitState.value})
+"""By which it shows state: the keys with their values."""
+AG_UI_EVENTS: Final = frozenset(one.value for one in CustomEventNames)
+"""Those of `ag_ui_langgraph`, which its endpoint also passes on as they are."""
 
 
 class SdkAgent(LangGraphAGUIAgent):

@@ -120,6 +120,24 @@ def name_of_ours() -> Script:
     return emits(node)
 
 
+@case()
+def the_sdks_own_emitters() -> Script:
+    """`manually_emit_*` of `ag_ui_langgraph`: a message, a call, and a state, each as itself and as CUSTOM."""
+
+    async def node(state: Any, config: RunnableConfig) -> Any:
+        async def emit(name: str, data: Any) -> None:
+            await adispatch_custom_event(name, data, config=config)
+
+        await emit("manually_emit_message", {"message_id": "m-1", "message": "From the node.", "role": "assistant"})
+        await emit("manually_emit_tool_call", {"id": "tc-1", "name": "show", "args": {"color": "red"}})
+        await emit("manually_emit_tool_call", {"id": "tc-2", "name": "show", "args": '{"color":"blue"}'})
+        await emit("manually_emit_state", {"plan": "first"})
+        await emit("manually_emit_state", {"plan": "second"})
+        return {"plan": "third"}
+
+    return emits(node)
+
+
 @case(why="What `get_stream_writer` writes is not sent at all.", beside=["ours"])
 def stream_writer() -> Script:
     """What a node writes with LangGraph's stream writer is a chunk."""

@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypedDict
 import pytest
 from ag_ui.core import RunAgentInput
 from copilotkit.langgraph import copilotkit_customize_config, copilotkit_emit_message, copilotkit_emit_state, copilotkit_emit_tool_call
-from langchain_core.callbacks import BaseCallbackHandler, dispatch_custom_event
+from langchain_core.callbacks import BaseCallbackHandler, adispatch_custom_event, dispatch_custom_event
 from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, HumanMessage, RemoveMessage, SystemMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import tool
@@ -646,6 +646,27 @@ async def test_copilotkits_emitters_in_their_order() -> None:
     assert [one["snapshot"]["plan"] for one in played.of("STATE_SNAPSHOT")] == ["thinking", "done"]
     assert list(played.texts().values()) == ["hello from node", "from the model"]
     assert played.calls() == {"x": ("show", '{"a": 1}')}
+
+
+async def test_the_sdks_own_emitters_are_a_message_a_call_and_a_state() -> None:
+    async def node(state: Any, config: RunnableConfig) -> Any:
+        async def emit(name: str, data: Any) -> None:
+            await adispatch_custom_event(name, data, config=config)
+
+        await emit("manually_emit_message", {"message_id": "m-1", "message": "Hello from the node", "role": "assistant"})
+        await emit("manually_emit_tool_call", {"id": "tc-1", "name": "set_color", "args": {"color": "red"}})
+        await emit("manually_emit_tool_call", {"id": "tc-2", "name": "set_color", "args": '{"color": "blue"}'})
+        await emit("manually_emit_state", {"plan": "one"})
+        await emit("manually_emit_state", {"plan": "two"})
+        await emit("exit", {})
+        return {"plan": "three"}
+
+    played = await play(source(graphs.one_node(node, state=graphs.WorkState)), says("hi"))
+    assert played.texts() == {"m-1": "Hello from the node"}
+    assert played.calls() == {"tc-1": ("set_color", '{"color": "red"}'), "tc-2": ("set_color", '{"color": "blue"}')}
+    assert [one["snapshot"]["plan"] for one in played.of("STATE_SNAPSHOT")] == ["one", "two", "three"]
+    assert played.custom("manually_emit_state") == [{"plan": "one"}, {"plan": "two"}], "CUSTOM as well, as the SDK's endpoint sends it"
+    assert played.custom("exit") == [{}]
 
 
 async def test_predicted_state_is_announced_and_not_wiped_before_the_tool_has_run() -> None:
