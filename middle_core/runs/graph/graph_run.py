@@ -22,11 +22,12 @@ from middle_core.runs.graph.callbacks import CallbackHandler, result_event
 from middle_core.runs.graph.event_queue import EventQueue
 from middle_core.runs.graph.history import Message, history, same
 from middle_core.runs.graph.ids import Ids
-from middle_core.runs.graph.interrupts import CANCELLED_ANSWER, open_interrupts
+from middle_core.runs.graph.interrupts import CANCELLED_ANSWER
 from middle_core.runs.graph.introspection import context_for
 from middle_core.runs.graph.repair import NO_RESULT, WITHDRAWN
 from middle_core.runs.graph.sdk import graph_input, to_langchain, user_parts
 from middle_core.runs.graph.source import GraphSource
+from middle_core.runs.graph.static_pause import goes_on
 from middle_core.runs.graph.stream_writer import writing_to
 from middle_core.runs.graph.thread_state import (
     ThreadState,
@@ -133,12 +134,19 @@ class GraphRun:
         if turn is None:
             return thread.messages, [None]
         if turn.resume:
-            open_ids = {one["id"] for one in open_interrupts(thread.snapshot.tasks)}
+            open_ids = {one["id"] for one in thread.interrupts}
             if not {one.interrupt_id for one in turn.resume} <= open_ids:
                 raise InterruptUnknown
-            if not turn.messages and not turn.results:
+            spoken = bool(turn.messages or turn.results)
+            if thread.pause is not None:
+                if all(goes_on(one.payload, cancelled=one.cancelled) for one in turn.resume):
+                    return thread.messages, [None, turn] if spoken else [None]
+                if not spoken:
+                    await self._source.states.finalised(thread)
+                    return thread.messages, []
+            elif not spoken:
                 return thread.messages, [self._answer(turn)]
-            if any(not one.cancelled for one in turn.resume):
+            elif any(not one.cancelled for one in turn.resume):
                 # Answered and spoken at once: the answer first, to its end, then the words.
                 return thread.messages, [self._answer(turn), turn]
         return await self._fresh(thread, turn)
@@ -149,7 +157,7 @@ class GraphRun:
         An edit or a regenerate drops the messages from there on, in one write. Time travel, as the SDK does it, would also
         turn back the rest of the state, but it reads every checkpoint of the thread: 12 s for an edit after 200 turns.
         """
-        withdrawn = bool(open_interrupts(thread.snapshot.tasks))
+        withdrawn = bool(thread.interrupts)
         states = self._source.states
         thread = await states.finalised(thread)
         fresh = to_langchain([*turn.results, *turn.messages])
@@ -237,11 +245,11 @@ class GraphRun:
     async def _last_events(self, before: Sequence[BaseMessage]) -> list[Event]:
         source, handler = self._source, self._handler
         assert handler is not None
-        if self._interrupted:
-            snapshot = (await source.states.read(self._thread_id)).snapshot
-            self.interrupts = open_interrupts(snapshot.tasks)
+        if self._interrupted or source.states.pauses:
+            thread = await source.states.read(self._thread_id)
+            self.interrupts = thread.interrupts
             # The stream's last values lack what tasks beside the waiting one have written; the checkpoint shows it.
-            self._values = snapshot.values
+            self._values = thread.snapshot.values
         events = handler.nodes.close("interrupted" if self.interrupts else "ok")
         if self._values is None:
             return events

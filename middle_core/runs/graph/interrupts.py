@@ -23,10 +23,11 @@ _TEXTS: Final = {"message": ("message",), "toolCallId": ("toolCallId", "tool_cal
 
 def open_interrupts(tasks: Iterable[Any]) -> list[dict[str, Any]]:
     """The interrupts of a checkpoint's tasks. Raises MiddleCoreError for a question too large to be shown."""
-    return [_interrupt(one) for task in tasks for one in task.interrupts]
+    return [as_interrupt(one) for task in tasks for one in task.interrupts]
 
 
-def _interrupt(raised: Any) -> dict[str, Any]:
+def as_interrupt(raised: Any) -> dict[str, Any]:
+    """An interrupt of LangGraph as one of AG-UI. Raises MiddleCoreError for a question too large to be shown."""
     raw = raised.value
     fields: Mapping[str, Any] = raw if isinstance(raw, Mapping) else {"message": raw}
     try:

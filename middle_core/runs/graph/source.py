@@ -18,7 +18,6 @@ from middle_core.errors import MiddleCoreError
 from middle_core.events import Event, ThreadId
 from middle_core.runs.graph.callbacks import result_event
 from middle_core.runs.graph.history import STOPPED, history
-from middle_core.runs.graph.interrupts import open_interrupts
 from middle_core.runs.graph.introspection import Graph, context_for, input_keys, output_keys, topology
 from middle_core.runs.graph.sdk import SdkAgent, to_langchain, user_parts
 from middle_core.runs.graph.thread_state import (
@@ -64,7 +63,7 @@ class GraphSource:
         return ThreadView(
             messages=history(thread.messages, user_parts),
             pending_client_calls=open_calls(thread.messages, but=self.rules.server_tools),
-            interrupts=open_interrupts(thread.snapshot.tasks),
+            interrupts=thread.interrupts,
             basis=thread,
         )
 

@@ -15,13 +15,15 @@ from langgraph.channels.delta import DeltaChannel
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.errors import InvalidUpdateError
 from langgraph.graph import END
-from langgraph.types import Overwrite, StateSnapshot
+from langgraph.types import Interrupt, Overwrite, StateSnapshot
 
 from middle_core.errors import InvalidRequest
 from middle_core.events import ThreadId
+from middle_core.runs.graph.interrupts import as_interrupt, open_interrupts
 from middle_core.runs.graph.introspection import Graph, joins_messages
 from middle_core.runs.graph.repair import repair
 from middle_core.runs.graph.state_writer import WRITER, with_writer
+from middle_core.runs.graph.static_pause import pause, pauses_statically
 
 _COPY: Final = "__copy__"
 """LangGraph's name for an update that repeats the newest checkpoint."""
@@ -29,12 +31,21 @@ _COPY: Final = "__copy__"
 
 @dataclass(frozen=True, slots=True)
 class ThreadState:
-    """The newest checkpoint of a thread. holds_messages: False where a graph keeps something else, or nothing, under `messages`."""
+    """The newest checkpoint of a thread.
+
+    holds_messages: False where a graph keeps something else, or nothing, under `messages`. pause: see `static_pause`.
+    """
 
     thread_id: ThreadId
     snapshot: StateSnapshot
     messages: list[BaseMessage]
     holds_messages: bool
+    pause: Interrupt | None = None
+
+    @property
+    def interrupts(self) -> list[dict[str, Any]]:
+        """What the thread stands at, as AG-UI interrupts. Raises MiddleCoreError for a question too large to be shown."""
+        return open_interrupts(self.snapshot.tasks) or ([as_interrupt(self.pause)] if self.pause is not None else [])
 
 
 class ThreadStates:
@@ -43,12 +54,13 @@ class ThreadStates:
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self._writing = with_writer(graph)
+        self.pauses = pauses_statically(graph)
 
     async def read(self, thread_id: ThreadId) -> ThreadState:
         """The thread as it stands. A thread that nobody has written is empty."""
         config = configured(thread_id)
         try:
-            snapshot = await self._graph.aget_state(config)
+            snapshot = await self._graph.aget_state(config, subgraphs=self.pauses)
         except InvalidUpdateError:
             # Parallel nodes wrote values that cannot be joined. LangGraph keeps these writes beside the checkpoint and tries to apply
             # them at every read, so the thread could never be used again. A checkpoint named by its id is read without them.
@@ -57,7 +69,7 @@ class ThreadStates:
             snapshot = await self._graph.aget_state(config if saved is None else saved.config)
         found = snapshot.values.get("messages", []) if isinstance(snapshot.values, Mapping) else None
         ours = "messages" in self._graph.channels and isinstance(found, list) and all(isinstance(one, BaseMessage) for one in found)
-        return ThreadState(thread_id, snapshot, stored(snapshot.values), ours)
+        return ThreadState(thread_id, snapshot, stored(snapshot.values), ours, pause(snapshot) if self.pauses else None)
 
     async def forget_past(self, thread_id: ThreadId) -> None:
         """Drop the checkpoints before the newest. Each holds the whole thread, so together they grow with its square.
