@@ -238,4 +238,4 @@ async def nobody_is_left(server: Stack) -> None:
     done in the order in which they were asked for."""
     await until(lambda: not any(followers(server)))
     for _ in range(3):  # a timer, its task, its write
-        await server.parts.supervisor._log.interrupts.expire()
+        await server.parts.supervisor._questions.expire()
