@@ -29,8 +29,9 @@ from middle_core.demo import backend_core
 from middle_core.demo.issuer import PEOPLE, DevIssuer
 from middle_core.demo.stack import DevStack
 from middle_core.errors import NotFound
+from middle_core.http_server.config import config_of
+from middle_core.http_server.draining import DrainingServer, end_now
 from middle_core.probe import DEEP_S, PROMPT, SILENCES_S, command
-from middle_core.server import DrainingServer, config_of, end_now
 from middle_core.settings import ProbeSettings, Settings, explained, naming, unknown_variables
 
 logger = logging.getLogger(__name__)

@@ -14,7 +14,7 @@ from typing import Any, Final
 from infra.checks.apps import ROOT, app_of, env_of, settings_of
 from infra.checks.bicep import Finding
 from infra.checks.plan import Plan
-from middle_core.server import CLOSING_S
+from middle_core.http_server.draining import CLOSING_S
 
 INGRESS_IDLE_S: Final = 240.0
 """Container Apps' ingress cuts a request that is silent for so long. Only premium ingress can change it."""

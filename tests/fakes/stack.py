@@ -23,7 +23,8 @@ from fastapi import FastAPI
 from middle_core.app import Parts, create_app
 from middle_core.auth.verify import secret_verifier
 from middle_core.events import Event
-from middle_core.server import DrainingServer, PatientProtocol
+from middle_core.http_server.connection import Connection
+from middle_core.http_server.draining import DrainingServer
 from middle_core.settings import Settings
 from middle_core.transports.sse.frames import Frame, SseParser
 from tests.fakes.tokens import AUDIENCE, ISSUER, SECRET, mint
@@ -226,7 +227,7 @@ def settings_for(data_dir: Path, **changes: Any) -> Settings:
 
 @asynccontextmanager
 async def stack(
-    data_dir: Path, *, agents: Mapping[str, Any] | None = None, protocol: type[PatientProtocol] = PatientProtocol, **changes: Any
+    data_dir: Path, *, agents: Mapping[str, Any] | None = None, protocol: type[Connection] = Connection, **changes: Any
 ) -> AsyncIterator[Stack]:
     """A running server; it ends with the context."""
     settings = settings_for(data_dir, **changes)

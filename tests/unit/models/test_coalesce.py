@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import selectors
-from collections.abc import AsyncGenerator, AsyncIterator, Coroutine
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from functools import reduce
 from itertools import pairwise
@@ -23,6 +22,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import BaseModel, Field
 
 from middle_core.models.coalesce import FRAME_S, Coalesce, coalesced, merged
+from tests.fakes.virtual_time import in_virtual_time
 
 T = TypeVar("T")
 
@@ -47,33 +47,6 @@ def total(chunks: list[ChatGenerationChunk]) -> AIMessageChunk:
 
 def texts(chunks: list[ChatGenerationChunk]) -> list[str]:
     return [str(c.message.content) for c in chunks]
-
-
-class VirtualTime(asyncio.SelectorEventLoop):
-    """An event loop whose clock jumps to the next timer when nothing is left to do, so times are exact and tests do not wait."""
-
-    def __init__(self) -> None:
-        super().__init__(_Jumping(self))
-        self.now = 0.0
-
-    def time(self) -> float:
-        return self.now
-
-
-class _Jumping(selectors.SelectSelector):
-    def __init__(self, loop: VirtualTime) -> None:
-        super().__init__()
-        self._loop = loop
-
-    def select(self, timeout: float | None = None) -> list[Any]:
-        assert timeout is not None, "nothing is left that could ever happen: a deadlock"
-        self._loop.now += max(0.0, timeout)
-        return super().select(0)
-
-
-def in_virtual_time(main: Coroutine[Any, Any, T]) -> T:
-    with asyncio.Runner(loop_factory=VirtualTime) as runner:
-        return runner.run(main)
 
 
 async def timed(
