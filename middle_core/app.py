@@ -64,7 +64,7 @@ class Parts:
 
 @asynccontextmanager
 async def open_parts(settings: Settings, specs: Mapping[str, Any]) -> AsyncIterator[Parts]:
-    """Open everything below the doors, end what the process before this one left running, and close in order."""
+    """Open everything below the doors, and close in order."""
     async with (
         AsyncExitStack() as stack,
         urls.open_store(settings.resolved_database_url) as store,
@@ -93,10 +93,6 @@ async def open_parts(settings: Settings, specs: Mapping[str, Any]) -> AsyncItera
         async with Supervisor(
             store.log, store.questions, engine, replica=replica, beat_s=settings.beat_s, lease_s=settings.lease_s
         ) as supervisor:
-            # One replica only on SQLite: whatever still runs in the log has lost its process.
-            for run in await store.log.running():
-                logger.warning("ending a run that a restart interrupted", extra={"run_id": run.run_id})
-                await supervisor.shielded(engine.end_lost(run, replica=replica, lease_s=settings.lease_s))
             service = RunService(
                 store.log,
                 store.questions,

@@ -95,6 +95,8 @@ class Interrupt:
         answer_run_id: the run that brought the answer.
         outcome: what came of the question, `{"ok": bool or None, "text": str}`.
         late: whether the question's time was over when the row was read.
+        run_number: `Run.number` of the run that asked; 0 where that run is gone.
+        answer_run_number: `Run.number` of the run that brought the answer; None where there is none, or none any more.
     """
 
     thread_id: ThreadId
@@ -120,6 +122,8 @@ class Interrupt:
     outcome: Mapping[str, Any] | None
     ended_at: int | None
     late: bool
+    run_number: int
+    answer_run_number: int | None
 
     @property
     def pending(self) -> bool:

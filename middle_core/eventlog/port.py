@@ -6,11 +6,11 @@ agents, tokens or transports.
 
 Promises every adapter keeps:
 
-1. `append` is atomic with the state change passed to it, and fenced by (run_id, attempt, token): a
+1. An append is atomic with the state change passed to it, and fenced by (run_id, attempt, token): a
    superseded claim raises `Superseded` and changes nothing.
 2. seq is dense within an attempt, from 1; records of one run are read in seq order; what was read once
    is read again the same.
-3. A record is committed before `append` returns, and no reader sees it before that: no death of a process loses it. A run's start
+3. A record is committed before its append returns, and no reader sees it before that: no death of a process loses it. A run's start
    and end, ends of messages and calls, results and the ledger have reached the disk as well; deltas get there with the next
    of these, in order, so that the machine's death may take the last words and never leaves a hole.
 4. At most one run of a thread is active (`RunStatus.active`).
@@ -24,8 +24,18 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 from middle_core.eventlog.interrupts import Answer, Answered, AnswerRecord, Interrupt, InterruptStatus, NewInterrupt
-from middle_core.eventlog.records import Beat, Claim, Ending, Existing, NewRun, Run, Started, Thread, ToolCall, ToolCallStatus
+from middle_core.eventlog.records import Beat, Claim, Ending, Existing, ListedThread, NewRun, Run, Started, Thread, ToolCall, ToolCallStatus
 from middle_core.events import ClientRunId, ClientThreadId, Event, Owner, Record, RunId, ThreadId
+
+
+class RunWriter(Protocol):
+    """Writes one attempt of one run, in order, from the claim's `last_seq` on."""
+
+    async def append(self, events: Sequence[Event], *, ending: Ending | None = None) -> list[Record]:
+        """As `EventLog.append`. Appends take effect in the order in which the calls begin, also where they are under way together.
+
+        Raises `Superseded` as well where an append before this one was lost: nothing may follow it.
+        """
 
 
 class EventLog(Protocol):
@@ -37,7 +47,7 @@ class EventLog(Protocol):
 
     async def get_thread(self, owner: Owner, client_thread_id: ClientThreadId) -> Thread | None: ...
 
-    async def list_threads(self, owner: Owner, *, limit: int, before: tuple[int, ThreadId] | None = None) -> list[Thread]:
+    async def list_threads(self, owner: Owner, *, limit: int, before: tuple[int, ThreadId] | None = None) -> list[ListedThread]:
         """Newest `updated_at` first, ties by thread id descending; `before` is the last row's pair of the page before."""
 
     async def set_title(self, thread_id: ThreadId, title: str, *, only_if_empty: bool) -> None: ...
@@ -62,26 +72,40 @@ class EventLog(Protocol):
 
     async def active_run(self, thread_id: ThreadId) -> Run | None: ...
 
-    async def last_run(self, thread_id: ThreadId) -> Run | None: ...
+    async def last_run(self, thread_id: ThreadId) -> Run | None:
+        """The thread's newest run: the one with the greatest `number`."""
 
-    async def running(self) -> list[Run]:
-        """Every active run, whoever owns it: for adoption and for the restart on SQLite."""
+    async def running_on(self, replica: str) -> list[Run]:
+        """The active runs that this replica owns, whether or not their leases are over."""
 
-    async def claim(self, run_id: RunId, *, replica: str, lease_s: float) -> Claim:
-        """Take over an active run as its next attempt; the claim before it is superseded. Raises `NotFound`."""
+    async def orphans(self, replica: str) -> list[Run]:
+        """The active runs that no living replica owns, as `replica` sees it: they were released, or their lease is over.
+
+        A store that is for one replica has no other living one: there, all active runs that `replica` does not own are orphans.
+        """
+
+    async def claim(self, run_id: RunId, *, attempt: int, replica: str, lease_s: float) -> Claim:
+        """Take over an orphan, or a run of this replica, as its next attempt; the claim before it is superseded.
+
+        Args:
+            attempt: the attempt that is taken over. Of several replicas that try at once, one gets it.
+
+        Raises:
+            NotFound: the run is not active.
+            Superseded: another attempt has begun, or a living replica owns the run.
+        """
+
+    async def release(self, claim: Claim) -> None:
+        """Let the run go: the claim is superseded, and the run is an orphan at once. Raises `Superseded`."""
 
     async def beat(self, claims: Sequence[Claim], *, lease_s: float) -> Beat:
         """Extend the leases; say which claims are superseded and which runs someone asked to cancel."""
 
-    async def append(
-        self, claim: Claim, events: Sequence[Event], *, ending: Ending | None = None, after: int | None = None
-    ) -> list[Record]:
-        """Append the events and, with `ending`, end the run, in one transaction.
+    async def append(self, claim: Claim, events: Sequence[Event], *, ending: Ending | None = None) -> list[Record]:
+        """Append the events and, with `ending`, end the run, in one transaction. Raises `Superseded`."""
 
-        after: the seq that the log must end with, for a writer that does not wait for each append before the next; where it does
-        not, an append before this one was lost, and this one raises `Superseded`. Appends of one claim take effect in the order
-        in which they were called.
-        """
+    def writer(self, claim: Claim) -> RunWriter:
+        """For appends of which the next does not wait for the one before. A claim has one writer, or single appends."""
 
     async def request_cancel(self, run_id: RunId, reason: str) -> bool:
         """Write down durably that the run shall stop. False if it was over already. Idempotent."""

@@ -43,11 +43,29 @@ class Thread:
 
 
 @dataclass(frozen=True, slots=True)
+class ListedThread:
+    """A line of a list of threads.
+
+    Args:
+        running: whether a run of the thread is active.
+    """
+
+    thread: Thread
+    running: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
-    """One run as the database knows it. Times are milliseconds since the epoch."""
+    """One run as the database knows it. Times are milliseconds since the epoch.
+
+    Args:
+        number: the run's place among the runs of its thread, from 1. It orders them also where the clock was set back.
+        lease_until: until then `owner_replica` need not say again that it lives.
+    """
 
     run_id: RunId
     thread_id: ThreadId
+    number: int
     owner: Owner
     client_thread_id: ClientThreadId
     client_run_id: ClientRunId
@@ -67,11 +85,16 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The right to write for one attempt of a run. `token` is random and never leaves the process."""
+    """The right to write for one attempt of a run. `token` is random and never leaves the process.
+
+    Args:
+        last_seq: the seq that the attempt's next record follows, at the time of the claim.
+    """
 
     run_id: RunId
     thread_id: ThreadId
     attempt: int
+    last_seq: int
     token: str = field(repr=False)
 
 

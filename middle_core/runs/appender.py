@@ -10,8 +10,8 @@ import asyncio
 from collections.abc import Sequence
 from typing import Final
 
-from middle_core.eventlog.port import EventLog
-from middle_core.eventlog.records import Claim, Ending
+from middle_core.eventlog.port import RunWriter
+from middle_core.eventlog.records import Ending
 from middle_core.events import Event, EventType
 
 _DELTA_KEY: Final = {
@@ -62,16 +62,14 @@ class Appender:
 
     `put` waits while `max_pending` events wait: a database slower than the model slows the model's reader,
     and nothing is dropped. A second batch is handed to the log while the first is being committed, because a first token
-    would otherwise wait for the events of its own start; each says after which seq it belongs, so that none can follow a lost one.
+    would otherwise wait for the events of its own start.
 
     Whoever waits here waits for the writer's task. When that task is over too early, each wait ends with what ended the task:
     the log's error, or `CancelledError` where the task was cancelled (a loop that closes cancels every task).
     """
 
-    def __init__(self, log: EventLog, claim: Claim, *, last_seq: int, max_pending: int = 2048, max_delta_chars: int = 16_384) -> None:
-        self._log = log
-        self._claim = claim
-        self._seq = last_seq
+    def __init__(self, writer: RunWriter, *, max_pending: int = 2048, max_delta_chars: int = 16_384) -> None:
+        self._writer = writer
         self._max_pending = max_pending
         self._max_delta_chars = max_delta_chars
         self._pending: list[Event] = []
@@ -117,7 +115,7 @@ class Appender:
     async def finish(self, events: Sequence[Event], ending: Ending) -> None:
         """Write what waits, then the last events together with the run's end."""
         await self.drain()
-        await self._log.append(self._claim, events, ending=ending, after=self._seq)
+        await self._writer.append(events, ending=ending)
 
     def stop(self) -> None:
         """Let the writer's task end once it has written what waits. Nothing is put after it."""
@@ -140,14 +138,12 @@ class Appender:
                     self._taken.set()
                     self._flying += 1
                     # Tasks take their first step in the order in which they are made, and that step hands the batch to the log.
-                    write = flying.create_task(self._write(batch, after=self._seq))
-                    write.add_done_callback(self._landed)
-                    self._seq += len(batch)
+                    flying.create_task(self._write(batch)).add_done_callback(self._landed)
                 if self._stopped:
                     return
 
-    async def _write(self, batch: Sequence[Event], *, after: int) -> None:
-        await self._log.append(self._claim, batch, after=after)
+    async def _write(self, batch: Sequence[Event]) -> None:
+        await self._writer.append(batch)
 
     def _landed(self, write: asyncio.Task[None]) -> None:
         """A batch is committed, or was refused."""

@@ -151,7 +151,7 @@ class Engine:
         APPROVALS.set(LogApprovals(self._questions, job.claim))
         gate = self._gate(job.run)
         answering = self._answering(job.claim, cards=offers_cards(job.asked.body), form=self._form(job))
-        appender = Appender(self._log, job.claim, last_seq=job.run.last_seq)
+        appender = Appender(self._log.writer(job.claim))
         try:
             async with asyncio.TaskGroup() as group:
                 appender.start(group, name=f"append {job.run.run_id}")
@@ -163,9 +163,8 @@ class Engine:
         except* Superseded:
             logger.info("run superseded", extra={"run_id": job.run.run_id, "attempt": job.claim.attempt})
 
-    async def end_lost(self, run: Run, *, replica: str, lease_s: float) -> None:
+    async def end_lost(self, run: Run, claim: Claim) -> None:
         """End a run whose task is gone: keep its partial text, free its thread, say so with a typed error."""
-        claim = await self._log.claim(run.run_id, replica=replica, lease_s=lease_s)
         CLAIM.set(claim)
         gate = self._gate(run)
         async for record in replay(self._log, run.run_id):

@@ -24,7 +24,7 @@ from middle_core.eventlog.cursor import check_cursor, parse_cursor
 from middle_core.eventlog.follow import follow, replay
 from middle_core.eventlog.interrupts import CLAIMABLE, Interrupt, InterruptKind
 from middle_core.eventlog.port import EventLog, InterruptLog
-from middle_core.eventlog.records import Existing, NewRun, NewThread, Run, RunStatus, Started, Thread
+from middle_core.eventlog.records import Existing, ListedThread, NewRun, NewThread, Run, RunStatus, Started, Thread
 from middle_core.events import ClientThreadId, Custom, Event, EventType, Record, RunId, ThreadId
 from middle_core.runs.engine import Job, StopCause
 from middle_core.runs.graph.source import GraphSource
@@ -46,7 +46,7 @@ MAX_DIGITS: Final = 18
 class Page:
     """Some threads of one owner, newest first. `next` is the cursor of the following page, or None."""
 
-    threads: Sequence[tuple[Thread, bool]]
+    threads: Sequence[ListedThread]
     next: str | None
 
 
@@ -358,17 +358,15 @@ class RunService:
         """The caller's threads, newest first."""
         before = _parse_page(cursor)
         threads = await self._log.list_threads(principal.owner, limit=limit + 1, before=before)
-        busy = {run.thread_id for run in await self._log.running() if run.owner == principal.owner}
         shown = threads[:limit]
-        following = f"{shown[-1].updated_at}:{shown[-1].thread_id}" if len(threads) > limit else None
-        return Page([(thread, thread.thread_id in busy) for thread in shown], following)
+        last = shown[-1].thread if len(threads) > limit else None
+        return Page(shown, None if last is None else f"{last.updated_at}:{last.thread_id}")
 
     async def thread(self, principal: Principal, thread_id: ClientThreadId) -> ThreadStatus:
         """One thread of the caller. Raises NotFound."""
         thread = access.may_see(principal, await self._log.get_thread(principal.owner, thread_id))
-        # Asked for itself: where the clock was set back, the newest run is not the last by its time.
-        active = await self._log.active_run(thread.thread_id)
-        return ThreadStatus(thread, active, active or await self._log.last_run(thread.thread_id))
+        last = await self._log.last_run(thread.thread_id)
+        return ThreadStatus(thread, last if last is not None and last.status.active else None, last)
 
     async def delete_thread(self, principal: Principal, thread_id: ClientThreadId) -> None:
         """Delete a thread with everything of it. An active run is stopped first. Raises NotFound, ThreadBusy."""

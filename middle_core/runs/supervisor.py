@@ -15,7 +15,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Self, TypeVar
 
 from middle_core.auth.principal import Principal
+from middle_core.errors import NotFound, Superseded
 from middle_core.eventlog.port import EventLog, InterruptLog
+from middle_core.eventlog.records import Run
 from middle_core.events import RunId
 from middle_core.runs.containment import containing_task_factory
 from middle_core.runs.engine import Engine, Job, StopCause
@@ -62,9 +64,11 @@ class Supervisor:
         self.draining = False
 
     async def __aenter__(self) -> Self:
+        """From now on this replica owns runs. What no living replica owns is ended first."""
         loop = asyncio.get_running_loop()
         self._task_factory = loop.get_task_factory()
         loop.set_task_factory(containing_task_factory(self._task_factory))
+        await self._end_orphans()
         self._beating = asyncio.create_task(self._beat_forever(), name="beat")
         return self
 
@@ -204,24 +208,37 @@ class Supervisor:
                 logger.exception("beat failed", exc_info=error)
 
     async def _beat(self) -> None:
-        await self._end_strays()
-        await self._questions.expire()
-        claims = [handle.job.claim for handle in self._handles.values()]
-        if not claims:
-            return
-        beat = await self._log.beat(claims, lease_s=self.lease_s)
+        beat = await self._log.beat([handle.job.claim for handle in self._handles.values()], lease_s=self.lease_s)
         for run_id in beat.superseded:
             self.stop(run_id, by=StopCause.SUPERSEDED, reason="another attempt owns the run")
         for run_id in beat.cancel_requested:
             self.stop(run_id, by=StopCause.USER, reason="stopped")
+        await self._end_orphans()
+        await self._end_strays()
+        await self._questions.expire()
+
+    async def _end_orphans(self) -> None:
+        """End the runs that no living replica owns: nothing goes on with them."""
+        for run in await self._log.orphans(self.replica):
+            logger.warning("ending a run whose replica is gone", extra={"run_id": run.run_id, "replica": run.owner_replica})
+            await self.shielded(self._end_lost(run))
 
     async def _end_strays(self) -> None:
         """End the runs of this replica that have no task: their end could not be written when it came.
 
         Only those seen twice in a row, because a run is in the log an instant before it has its task.
         """
-        mine = [run for run in await self._log.running() if run.owner_replica == self.replica and run.run_id not in self._handles]
-        for run in mine:
+        strays = [run for run in await self._log.running_on(self.replica) if run.run_id not in self._handles]
+        for run in strays:
             if run.run_id in self._strays:
-                await self.shielded(self._engine.end_lost(run, replica=self.replica, lease_s=self.lease_s))
-        self._strays = frozenset(run.run_id for run in mine)
+                await self.shielded(self._end_lost(run))
+        self._strays = frozenset(run.run_id for run in strays)
+
+    async def _end_lost(self, run: Run) -> None:
+        try:
+            claim = await self._log.claim(run.run_id, attempt=run.attempt, replica=self.replica, lease_s=self.lease_s)
+            await self._engine.end_lost(run, claim)
+        except (NotFound, Superseded):  # it has ended meanwhile, or another replica was quicker
+            return
+        except Exception as error:  # one run must not keep the others waiting; the next beat tries again
+            logger.exception("a lost run could not be ended", extra={"run_id": run.run_id}, exc_info=error)

@@ -27,7 +27,7 @@ def router(service: RunService, caller: Caller) -> APIRouter:
     ) -> ThreadPage:
         """The caller's threads."""
         page = await service.threads(principal, limit=limit, cursor=cursor)
-        return ThreadPage(threads=[_item(thread, running=running) for thread, running in page.threads], next=page.next)
+        return ThreadPage(threads=[_item(one.thread, running=one.running) for one in page.threads], next=page.next)
 
     @routes.get("/{thread_id}", response_model=ThreadDetail)
     async def get_thread(principal: Who, thread_id: str, if_none_match: Annotated[str | None, Header()] = None) -> Response:

@@ -19,8 +19,9 @@ from middle_core.errors import NotFound, RunIdConflict, StoreUnavailable, Supers
 from middle_core.eventlog.follow import follow
 from middle_core.eventlog.lifecycle import IllegalMove
 from middle_core.eventlog.port import EventLog
-from middle_core.eventlog.records import Claim, Ending, Existing, NewRun, RunStatus, Started, Thread, ToolCallStatus
+from middle_core.eventlog.records import Claim, Ending, Existing, ListedThread, NewRun, RunStatus, Started, Thread, ToolCallStatus
 from middle_core.events import ClientRunId, ClientThreadId, Event, Owner, Record, RunId, ThreadId
+from middle_core.stores.store import Store
 from tests.contracts.store_contract import StoreContract
 
 ALICE, BOB = Owner('["iss","alice"]'), Owner('["iss","bob"]')
@@ -59,6 +60,12 @@ async def start(log: EventLog, thread: Thread | None = None, **changes: Any) -> 
     started = await log.create_run(new_run(thread, **changes), [STARTED])
     assert isinstance(started, Started)
     return started
+
+
+async def adopt(log: EventLog, claim: Claim, *, lease_s: float = 15) -> Claim:
+    """The next attempt's claim, on another replica, of a run that its replica let go."""
+    await log.release(claim)
+    return await log.claim(claim.run_id, attempt=claim.attempt, replica="replica-2", lease_s=lease_s)
 
 
 async def end(log: EventLog, claim: Claim, status: RunStatus = RunStatus.FINISHED) -> list[Record]:
@@ -103,7 +110,7 @@ class EventLogContract(StoreContract):
         assert await log.get_thread(BOB, ClientThreadId("t")) is None
         theirs = await log.open_thread(BOB, ClientThreadId("t"), "agent")
         assert theirs.thread_id != mine.thread_id
-        assert await log.list_threads(BOB, limit=10) == [theirs]
+        assert await log.list_threads(BOB, limit=10) == [ListedThread(theirs, running=False)]
 
     async def test_opening_one_thread_many_times_at_once_makes_one(self, log: EventLog) -> None:
         threads = await asyncio.gather(*(log.open_thread(ALICE, ClientThreadId("t"), f"agent-{n}") for n in range(30)))
@@ -113,7 +120,7 @@ class EventLogContract(StoreContract):
         made = [await log.open_thread(ALICE, ClientThreadId(f"t{n}"), "agent") for n in range(7)]
         pages = []
         before: tuple[int, ThreadId] | None = None
-        while page := await log.list_threads(ALICE, limit=3, before=before):
+        while page := [listed.thread for listed in await log.list_threads(ALICE, limit=3, before=before)]:
             pages.append(page)
             before = (page[-1].updated_at, page[-1].thread_id)
         assert [len(page) for page in pages] == [3, 3, 1]
@@ -131,6 +138,15 @@ class EventLogContract(StoreContract):
         assert after_end is not None
         assert run is not None
         assert after_end.updated_at == run.finished_at
+
+    async def test_the_list_says_in_which_threads_a_run_is_active(self, log: EventLog) -> None:
+        idle, done, busy = [await log.open_thread(ALICE, ClientThreadId(name), "agent") for name in ("idle", "done", "busy")]
+        await end(log, (await start(log, done)).claim)
+        await start(log, busy)
+        listed = {one.thread.thread_id: one.running for one in await log.list_threads(ALICE, limit=10)}
+        assert listed == {idle.thread_id: False, done.thread_id: False, busy.thread_id: True}
+        before = (1 << 53, ThreadId("~"))
+        assert {one.thread.thread_id: one.running for one in await log.list_threads(ALICE, limit=10, before=before)} == listed
 
     async def test_a_title_may_be_set_once_or_anew(self, log: EventLog, thread: Thread) -> None:
         async def title() -> str:
@@ -171,14 +187,14 @@ class EventLogContract(StoreContract):
         assert (run.client_run_id, run.agent, run.parent_run_id) == (new.client_run_id, "agent", "parent")
         assert (run.attempt, run.status, run.last_seq, run.finished_at, run.cancel_requested_at) == (1, RunStatus.RUNNING, 2, None, None)
         assert (run.owner_replica, run.lease_until) == ("replica-1", run.started_at + 15_000)
-        assert outcome.claim == Claim(new.run_id, thread.thread_id, 1, outcome.claim.token)
+        assert outcome.claim == Claim(new.run_id, thread.thread_id, 1, 2, outcome.claim.token)
         records = await everything(log, new.run_id)
         assert [(r.run_id, r.seq, r.attempt, r.at, r.type, r.event) for r in records] == [
             (new.run_id, 1, 1, run.started_at, "RUN_STARTED", STARTED),
             (new.run_id, 2, 1, run.started_at, "TEXT_MESSAGE_CONTENT", text("a")),
         ]
         assert await log.active_run(thread.thread_id) == await log.last_run(thread.thread_id) == run
-        assert await log.running() == [run]
+        assert await log.running_on("replica-1") == [run]
 
     async def test_a_run_needs_a_thread_and_a_beginning(self, log: EventLog, thread: Thread) -> None:
         with pytest.raises(NotFound):
@@ -186,7 +202,7 @@ class EventLogContract(StoreContract):
         for first in ([], [STARTED, FINISHED]):
             with pytest.raises(ValueError, match="RUN_STARTED"):
                 await log.create_run(new_run(thread), first)
-        assert await log.running() == []
+        assert await log.running_on("replica-1") == []
 
     @pytest.mark.parametrize("key", [None, "key"])
     async def test_the_same_request_finds_its_run_while_it_runs_and_after(self, log: EventLog, thread: Thread, key: str | None) -> None:
@@ -228,7 +244,7 @@ class EventLogContract(StoreContract):
         outcomes = await asyncio.gather(*(log.create_run(new_run(thread), [STARTED]) for _ in range(30)), return_exceptions=True)
         assert len(of_kind(outcomes, Started)) == 1
         assert len(of_kind(outcomes, ThreadBusy)) == 29
-        assert len(await log.running()) == 1
+        assert len(await log.running_on("replica-1")) == 1
 
     @pytest.mark.parametrize("key", [None, "key"])
     async def test_of_the_same_request_many_times_at_once_one_starts_and_all_find_it(
@@ -314,7 +330,7 @@ class EventLogContract(StoreContract):
 
     async def test_a_failing_operation_harms_only_itself(self, log: EventLog, thread: Thread) -> None:
         good, stale = [await start(log) for _ in range(5)], await start(log, thread)
-        current = await log.claim(stale.run.run_id, replica="replica-2", lease_s=15)
+        current = await adopt(log, stale.claim)
         outcomes = await asyncio.gather(
             *(log.append(run.claim, [text("good")]) for run in good[:3]),
             log.append(stale.claim, [text("stale")]),
@@ -331,14 +347,26 @@ class EventLogContract(StoreContract):
 
     async def test_appends_in_flight_keep_their_order_and_none_follows_a_lost_one(self, log: EventLog) -> None:
         started = await start(log)
-        seq = started.run.last_seq
-        await asyncio.gather(*(log.append(started.claim, [text(str(n))], after=seq + n) for n in range(30)))
+        writer = log.writer(started.claim)
+        appended = await asyncio.gather(*(writer.append([text(str(n))]) for n in range(30)))
         assert [record.event["delta"] for record in (await everything(log, started.run.run_id))[1:]] == [str(n) for n in range(30)]
+        assert [record.seq for [record] in appended] == list(range(2, 32))
+        with pytest.raises(TypeError):
+            await writer.append([{"type": "CUSTOM", "name": "lost", "value": object()}])
+        for late in (writer.append([text("after a lost one")]), writer.append([FINISHED], ending=Ending(RunStatus.FINISHED))):
+            with pytest.raises(Superseded):
+                await late
+        assert (await everything(log, started.run.run_id))[-1].seq == 31
+
+    async def test_a_writer_ends_its_run_and_goes_on_where_its_claim_begins(self, log: EventLog) -> None:
+        started = await start(log)
+        await log.writer(started.claim).append([text("old")])
+        claim = await adopt(log, started.claim)
+        writer = log.writer(claim)
+        new, over = await asyncio.gather(writer.append([text("new")]), writer.append([FINISHED], ending=Ending(RunStatus.FINISHED)))
+        assert [(record.seq, record.attempt) for record in (*new, *over)] == [(claim.last_seq + 1, 2), (claim.last_seq + 2, 2)]
         with pytest.raises(Superseded):
-            await log.append(started.claim, [text("after a lost one")], after=seq + 31)
-        with pytest.raises(Superseded):
-            await log.append(started.claim, [text("again")], after=seq + 29)
-        assert (await everything(log, started.run.run_id))[-1].seq == seq + 30
+            await log.writer(started.claim).append([text("zombie")])
 
     async def test_an_event_that_is_no_json_is_refused_before_anything_is_written(self, log: EventLog) -> None:
         started = await start(log)
@@ -385,8 +413,8 @@ class EventLogContract(StoreContract):
         old = started.claim
         await log.append(old, [text("old")])
         await log.tool_begin(old, "call", "search")
-        claim = await log.claim(started.run.run_id, replica="replica-2", lease_s=30)
-        assert (claim.run_id, claim.thread_id, claim.attempt) == (old.run_id, old.thread_id, 2)
+        claim = await adopt(log, old)
+        assert (claim.run_id, claim.thread_id, claim.attempt, claim.last_seq) == (old.run_id, old.thread_id, 2, 1_001)
         assert claim.token != old.token
         forged = [old, replace(claim, token=old.token), replace(old, token=claim.token), replace(claim, attempt=3)]
         for stale in forged:
@@ -409,24 +437,90 @@ class EventLogContract(StoreContract):
         assert run is not None
         assert (run.attempt, run.owner_replica, run.last_seq) == (2, "replica-2", 1_003)
 
-    async def test_only_an_active_run_can_be_claimed(self, log: EventLog) -> None:
+    async def test_only_an_active_run_can_be_claimed_or_let_go(self, log: EventLog) -> None:
         started = await start(log)
         await end(log, started.claim)
         for run_id in (started.run.run_id, RunId("absent")):
             with pytest.raises(NotFound):
-                await log.claim(run_id, replica="replica-2", lease_s=15)
+                await log.claim(run_id, attempt=1, replica="replica-1", lease_s=15)
+        with pytest.raises(Superseded):
+            await log.release(started.claim)
+
+    async def test_a_run_that_was_let_go_is_an_orphan_for_everybody_and_its_claim_is_superseded(self, log: EventLog) -> None:
+        started = await start(log)
+        await log.release(started.claim)
+        for replica in ("replica-1", "replica-2"):
+            assert [run.run_id for run in await log.orphans(replica)] == [started.run.run_id]
+            assert await log.running_on(replica) == []
+        for late in (log.append(started.claim, [text("zombie")]), log.release(started.claim)):
+            with pytest.raises(Superseded):
+                await late
+        assert (await log.beat([started.claim], lease_s=15)).superseded == {started.run.run_id}
+        claim = await log.claim(started.run.run_id, attempt=1, replica="replica-2", lease_s=15)
+        assert [run.run_id for run in await log.running_on("replica-2")] == [claim.run_id]
+        assert await log.orphans("replica-2") == []
+
+    async def test_a_run_whose_lease_is_over_is_an_orphan_for_other_replicas(self, log: EventLog) -> None:
+        started = await start(log, lease_s=0)
+        assert await log.orphans("replica-1") == [], "it is alive: it asks"
+        [orphan] = await log.orphans("replica-2")
+        assert orphan == started.run
+        claim = await log.claim(orphan.run_id, attempt=orphan.attempt, replica="replica-2", lease_s=15)
+        with pytest.raises(Superseded):
+            await log.append(started.claim, [text("zombie")])
+        await end(log, claim)
+        assert await log.orphans("replica-3") == []
+
+    async def test_a_run_whose_lease_is_not_over_is_an_orphan_only_where_no_other_replica_can_live(self, store: Store) -> None:
+        started = await start(store.log, lease_s=60)
+        found = await store.log.orphans("replica-2")
+        assert [run.run_id for run in found] == ([] if store.shared else [started.run.run_id])
+        claiming = store.log.claim(started.run.run_id, attempt=1, replica="replica-2", lease_s=15)
+        if store.shared:
+            with pytest.raises(Superseded):
+                await claiming
+        else:
+            assert (await claiming).attempt == 2
+
+    async def test_a_replica_may_claim_its_own_run_anew(self, log: EventLog) -> None:
+        started = await start(log, lease_s=60)
+        claim = await log.claim(started.run.run_id, attempt=1, replica="replica-1", lease_s=15)
+        await end(log, claim)
+        with pytest.raises(Superseded):
+            await log.append(started.claim, [text("zombie")])
+
+    async def test_of_many_that_claim_the_same_attempt_one_gets_it(self, log: EventLog) -> None:
+        started = await start(log, lease_s=0)
+        claiming = [log.claim(started.run.run_id, attempt=1, replica=f"replica-{n}", lease_s=15) for n in range(2, 22)]
+        outcomes = await asyncio.gather(*claiming, return_exceptions=True)
+        assert len(of_kind(outcomes, Claim)) == 1
+        assert len(of_kind(outcomes, Superseded)) == 19
+
+    async def test_runs_of_a_thread_are_numbered(self, log: EventLog, thread: Thread) -> None:
+        numbers: list[int] = []
+        for _ in range(3):
+            started = await start(log, thread, client_run_id="c", reuses_run_id=True, input_digest=str(len(numbers)))
+            numbers.append(started.run.number)
+            await end(log, started.claim)
+        assert numbers == [1, 2, 3]
+        assert (await start(log)).run.number == 1
+        for found in (await log.last_run(thread.thread_id), await log.find_run(thread.thread_id, ClientRunId("c"))):
+            assert found is not None
+            assert found.number == 3
 
     async def test_a_beat_extends_leases_and_tells_what_happened_meanwhile(self, log: EventLog, thread: Thread) -> None:
         healthy, cancelled, adopted, ended, deleted = [await start(log, lease_s=1) for _ in range(4)] + [await start(log, thread)]
         await log.request_cancel(cancelled.run.run_id, "user")
-        await log.claim(adopted.run.run_id, replica="replica-2", lease_s=1)
+        await adopt(log, adopted.claim, lease_s=1)
         await end(log, ended.claim)
         await end(log, deleted.claim)
         await log.delete_thread(thread.thread_id)
         beat = await log.beat([run.claim for run in (healthy, cancelled, adopted, ended, deleted)], lease_s=1000)
         assert beat.superseded == {adopted.run.run_id, deleted.run.run_id}
         assert beat.cancel_requested == {cancelled.run.run_id}
-        leases = {run.run_id: run.lease_until - run.started_at for run in await log.running()}
+        leases = {
+            run.run_id: run.lease_until - run.started_at for replica in ("replica-1", "replica-2") for run in await log.running_on(replica)
+        }
         assert leases[healthy.run.run_id] >= 1_000_000
         assert leases[adopted.run.run_id] < 1_000_000
         nothing = await log.beat([], lease_s=1)
@@ -457,7 +551,7 @@ class EventLogContract(StoreContract):
             started = await start(store.log)
         async with self.open(tmp_path) as store:
             log = store.log
-            claim = await log.claim(started.run.run_id, replica="replica-2", lease_s=15)
+            claim = await adopt(log, started.claim)
             assert not await log.changed(claim.run_id, after=1, within_s=0.01)
             await log.append(claim, [text("a")])
             assert await log.changed(claim.run_id, after=1, within_s=30)
@@ -597,9 +691,9 @@ class EventLogContract(StoreContract):
         async with self.open(tmp_path) as store:
             log = store.log
             assert await everything(log, started.run.run_id) == before
-            [run] = await log.running()
+            [run] = await log.running_on("replica-1")
             assert run.last_seq == 2
-            claim = await log.claim(run.run_id, replica="replica-1", lease_s=15)
+            claim = await log.claim(run.run_id, attempt=1, replica="replica-1", lease_s=15)
             [late] = await end(log, claim, RunStatus.FAILED)
             assert await drain(log, run.run_id) == [*before, late]
             assert len(await log.tool_calls(run.thread_id)) == 1

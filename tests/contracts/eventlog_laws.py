@@ -21,7 +21,7 @@ from middle_core.eventlog.port import EventLog
 from middle_core.eventlog.records import Claim, Ending, RunStatus, Started, Thread
 from middle_core.events import ClientThreadId, Record, RunId
 from middle_core.stores.store import Store
-from tests.contracts.eventlog_contract import ALICE, FINAL, FINISHED, STARTED, end, everything, new_run, start, text
+from tests.contracts.eventlog_contract import ALICE, FINAL, FINISHED, STARTED, adopt, end, everything, new_run, start, text
 from tests.contracts.store_contract import StoreContract
 
 QUICK = settings(
@@ -88,7 +88,7 @@ class EventLogLaws(StoreContract):
                     elif what == "drop":
                         await followers[argument].drop()
                     else:
-                        claim = await log.claim(claim.run_id, replica="replica-2", lease_s=15)
+                        claim = await adopt(log, claim)
                 await end(log, claim)
                 whole = await everything(log, started.run.run_id)
                 for follower in followers:
@@ -193,7 +193,7 @@ class LifecycleMachine(RuleBasedStateMachine):
 
     @rule(target=claims, thread=st.integers(0, 1))
     def create(self, thread: int) -> Any:
-        new = new_run(self.threads[thread])
+        new = new_run(self.threads[thread], lease_s=0)
         try:
             outcome = self.runner.run(self.log.create_run(new, [STARTED]))
         except ThreadBusy:
@@ -235,9 +235,13 @@ class LifecycleMachine(RuleBasedStateMachine):
     def adopt(self, claim: Claim) -> Claim:
         run = self.runs.get(claim.run_id)
         try:
-            new = self.runner.run(self.log.claim(claim.run_id, replica="replica-2", lease_s=15))
+            new = self.runner.run(self.log.claim(claim.run_id, attempt=claim.attempt, replica=f"replica-{claim.attempt + 1}", lease_s=0))
         except NotFound:
             assert run is None or not run.status.active
+            return claim
+        except Superseded:
+            assert run is not None
+            assert run.claim.attempt > claim.attempt
             return claim
         assert run is not None
         assert run.status.active
@@ -256,7 +260,7 @@ class LifecycleMachine(RuleBasedStateMachine):
     @rule(claim=claims)
     def beat(self, claim: Claim) -> None:
         run = self.runs.get(claim.run_id)
-        beat = self.runner.run(self.log.beat([claim], lease_s=15))
+        beat = self.runner.run(self.log.beat([claim], lease_s=0))
         assert bool(beat.superseded) == (run is None or run.claim != claim)
         assert bool(beat.cancel_requested) == (run is not None and self.valid(claim) and run.cancelled)
 
@@ -279,4 +283,4 @@ class LifecycleMachine(RuleBasedStateMachine):
             assert run is not None
             assert (run.status, run.attempt) == (model.status, model.claim.attempt)
             assert [record.seq for record in self.runner.run(everything(self.log, run_id))] == model.seqs
-        assert {run.run_id for run in self.runner.run(self.log.running())} == {*self.active(0), *self.active(1)}
+        assert {run.run_id for run in self.runner.run(self.log.orphans("another"))} == {*self.active(0), *self.active(1)}

@@ -14,7 +14,7 @@ from middle_core.eventlog.lifecycle import IllegalMove
 from middle_core.eventlog.records import Claim, RunStatus, Thread
 from middle_core.events import ClientThreadId
 from middle_core.stores.store import Store
-from tests.contracts.eventlog_contract import ALICE, end, start
+from tests.contracts.eventlog_contract import ALICE, adopt, end, start
 from tests.contracts.store_contract import StoreContract
 
 S = InterruptStatus
@@ -194,7 +194,7 @@ class InterruptLogContract(StoreContract):
 
     async def test_a_superseded_claim_decides_nothing(self, store: Store) -> None:
         claim = await asked(store)
-        newer = await store.log.claim(claim.run_id, replica="replica-2", lease_s=15)
+        newer = await adopt(store.log, claim)
         ledger = store.questions
         for attempt in (
             ledger.open(claim, [question("x")]),

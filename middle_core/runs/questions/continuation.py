@@ -34,17 +34,17 @@ class Continuations:
         """The first later run that decided something of what the run left open; None while there is none.
 
         A run that could not answer (an unknown id) leaves all as it is, and is not meant. A message takes back what is asked without
-        answering it: then it is the first later run that the rows know of, or the newest. Run ids are in the order of time.
+        answering it: then it is the first later run that the rows know of, or the newest.
         """
         rows = await self._questions.of_thread(run.thread_id)
-        later = [row.answer_run_id for row in rows if row.answer_run_id is not None and row.answer_run_id > run.run_id]
-        if later:
-            return min(later)
-        if any(row.pending for row in rows if row.run_id <= run.run_id):
+        answering = [(row.answer_run_number, row.answer_run_id) for row in rows]
+        if later := [(number, one) for number, one in answering if number is not None and one is not None and number > run.number]:
+            return min(later)[1]
+        if any(row.pending for row in rows if row.run_number <= run.number):
             return None
         newest = await self._log.last_run(run.thread_id)
-        later = [row.run_id for row in rows] + ([] if newest is None else [newest.run_id])
-        return min((one for one in later if one > run.run_id), default=None)
+        known = [(row.run_number, row.run_id) for row in rows] + ([] if newest is None else [(newest.number, newest.run_id)])
+        return min((one for one in known if one[0] > run.number), default=(0, None))[1]
 
     async def wait(self, run: Run, *, tick_s: float) -> AsyncGenerator[RunId | None, None]:
         """None for each `tick_s` without one, then the run. Ends without one where the thread is deleted."""

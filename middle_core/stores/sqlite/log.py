@@ -9,15 +9,29 @@ import asyncio
 import json
 import secrets
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from contextlib import closing
-from typing import Any
+from typing import Any, Protocol
 
 import uuid_utils
 
 from middle_core.errors import InvalidRequest, NotFound, RunIdConflict, Superseded, ThreadBusy
 from middle_core.eventlog.lifecycle import check_tool_move
-from middle_core.eventlog.records import Beat, Claim, Ending, Existing, NewRun, Run, RunStatus, Started, Thread, ToolCall, ToolCallStatus
+from middle_core.eventlog.port import RunWriter
+from middle_core.eventlog.records import (
+    Beat,
+    Claim,
+    Ending,
+    Existing,
+    ListedThread,
+    NewRun,
+    Run,
+    RunStatus,
+    Started,
+    Thread,
+    ToolCall,
+    ToolCallStatus,
+)
 from middle_core.events import ClientRunId, ClientThreadId, Event, Owner, Record, RunId, ThreadId
 from middle_core.stores.encoding import ATTEMPT_GAP, READ_BYTES, Encoded, encode, encode_first, usage_text, waits_for_disk
 from middle_core.stores.sqlite.database import Params, SqliteDatabase, fence
@@ -47,13 +61,13 @@ class SqliteEventLog:
         row = await self._read_one("get_thread", {"owner": owner, "client_thread_id": client_thread_id})
         return None if row is None else Thread(**row)
 
-    async def list_threads(self, owner: Owner, *, limit: int, before: tuple[int, ThreadId] | None = None) -> list[Thread]:
+    async def list_threads(self, owner: Owner, *, limit: int, before: tuple[int, ThreadId] | None = None) -> list[ListedThread]:
         if before is None:
             rows = await self._database.rows("list_threads", {"owner": owner, "limit": limit})
         else:
             params = {"owner": owner, "limit": limit, "updated_at": before[0], "thread_id": before[1]}
             rows = await self._database.rows("list_threads_before", params)
-        return [Thread(**row) for row in rows]
+        return [_listed(row) for row in rows]
 
     async def set_title(self, thread_id: ThreadId, title: str, *, only_if_empty: bool) -> None:
         params = {"thread_id": thread_id, "title": title, "only_if_empty": only_if_empty}
@@ -105,7 +119,7 @@ class SqliteEventLog:
             self._database.run(db, "touch_thread", {"thread_id": thread_id, "at": at})
             records = self._insert(db, new.run_id, 1, at, last_seq=len(encoded), encoded=encoded)
             run = _run(self._database.run(db, "get_run", params)[0])
-            return Started(run, Claim(new.run_id, thread_id, run.attempt, token)), records
+            return Started(run, Claim(new.run_id, thread_id, run.attempt, run.last_seq, token)), records
 
         started, _ = await self._database.write(work, committed=lambda result: self._publish(result[1]))
         return started
@@ -122,19 +136,32 @@ class SqliteEventLog:
     async def last_run(self, thread_id: ThreadId) -> Run | None:
         return await self._read_run("last_run", {"thread_id": thread_id})
 
-    async def running(self) -> list[Run]:
-        return [_run(row) for row in await self._database.rows("running", {})]
+    async def running_on(self, replica: str) -> list[Run]:
+        return [_run(row) for row in await self._database.rows("running_on", {"replica": replica})]
 
-    async def claim(self, run_id: RunId, *, replica: str, lease_s: float) -> Claim:
+    async def orphans(self, replica: str) -> list[Run]:
+        # The lock on the file says that no other process owns a run, whatever its lease says.
+        return [_run(row) for row in await self._database.rows("orphans", {"replica": replica})]
+
+    async def claim(self, run_id: RunId, *, attempt: int, replica: str, lease_s: float) -> Claim:
         token = secrets.token_urlsafe(16)
-        params = {"run_id": run_id, "replica": replica, "token": token, "lease_ms": round(lease_s * 1000), "gap": ATTEMPT_GAP - 1}
+        lease = {"replica": replica, "token": token, "lease_ms": round(lease_s * 1000)}
+        params = {"run_id": run_id, "attempt": attempt, "gap": ATTEMPT_GAP - 1, **lease}
 
         def work(db: sqlite3.Connection) -> Claim:
-            if not (rows := self._database.run(db, "claim", params)):
-                raise NotFound
-            return Claim(run_id, rows[0]["thread_id"], rows[0]["attempt"], token)
+            if rows := self._database.run(db, "claim", params):
+                return Claim(run_id, rows[0]["thread_id"], rows[0]["attempt"], rows[0]["last_seq"], token)
+            found = self._database.run(db, "get_run", params)
+            raise Superseded if found and _run(found[0]).status.active else NotFound
 
         return await self._database.write(work)
+
+    async def release(self, claim: Claim) -> None:
+        def work(db: sqlite3.Connection) -> None:
+            if not self._database.run(db, "release", fence(claim)):
+                raise Superseded
+
+        await self._database.write(work)
 
     async def beat(self, claims: Sequence[Claim], *, lease_s: float) -> Beat:
         if not claims:
@@ -149,9 +176,14 @@ class SqliteEventLog:
 
         return await self._database.write(work)
 
-    async def append(
-        self, claim: Claim, events: Sequence[Event], *, ending: Ending | None = None, after: int | None = None
-    ) -> list[Record]:
+    async def append(self, claim: Claim, events: Sequence[Event], *, ending: Ending | None = None) -> list[Record]:
+        return await self._append(claim, events, ending=ending, after=None)
+
+    def writer(self, claim: Claim) -> RunWriter:
+        return SqliteRunWriter(self._append, claim)
+
+    async def _append(self, claim: Claim, events: Sequence[Event], *, ending: Ending | None, after: int | None) -> list[Record]:
+        """after: the seq that the log must end with; None means any."""
         encoded = encode(events, ending)
         params: dict[str, Any] = {**fence(claim), "count": len(encoded), "after": after}
         if ending is not None:
@@ -300,6 +332,31 @@ class SqliteEventLog:
 
 def _fence(claim: Claim) -> dict[str, Any]:
     return {"run_id": claim.run_id, "attempt": claim.attempt, "token": claim.token}
+
+
+class Append(Protocol):
+    """`SqliteEventLog._append`."""
+
+    def __call__(self, claim: Claim, events: Sequence[Event], *, ending: Ending | None, after: int | None) -> Awaitable[list[Record]]: ...
+
+
+class SqliteRunWriter:
+    """See `RunWriter`. The database's one thread writes in the order in which it is handed what to write."""
+
+    def __init__(self, append: Append, claim: Claim) -> None:
+        self._append = append
+        self._claim = claim
+        self._seq = claim.last_seq
+
+    async def append(self, events: Sequence[Event], *, ending: Ending | None = None) -> list[Record]:
+        after, self._seq = self._seq, self._seq + len(events)
+        return await self._append(self._claim, events, ending=ending, after=after)
+
+
+def _listed(row: sqlite3.Row) -> ListedThread:
+    fields = dict(row)
+    running = bool(fields.pop("running"))
+    return ListedThread(Thread(**fields), running)
 
 
 def _tool_call(row: sqlite3.Row) -> ToolCall:

@@ -11,12 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from middle_core.errors import Superseded
-from middle_core.eventlog.records import Claim, Ending, RunStatus
-from middle_core.events import Event, RunId, ThreadId
+from middle_core.eventlog.records import Ending, RunStatus
+from middle_core.events import Event
 from middle_core.runs.appender import IN_FLIGHT, Appender, merge_deltas
 from tests.fakes.until import until
-
-CLAIM = Claim(RunId("r"), ThreadId("t"), 1, "token")
 
 
 def text(message_id: str, delta: str) -> Event:
@@ -67,8 +65,8 @@ def test_neighbours_of_one_message_become_one_record() -> None:
     assert merged == [text("a", "xy"), args("c", "{}"), text("a", "z")]
 
 
-class SlowLog:
-    """A log whose commit takes as long as the test says."""
+class SlowWriter:
+    """A writer whose commit takes as long as the test says."""
 
     def __init__(self) -> None:
         self.batches: list[list[Event]] = []
@@ -78,9 +76,7 @@ class SlowLog:
         self.entered = 0
         self.error: Exception | None = None
 
-    async def append(self, claim: Claim, events: Sequence[Event], *, ending: Ending | None = None, after: int | None = None) -> list[Any]:
-        assert claim == CLAIM
-        assert after == self.handed, "each batch says where it belongs"
+    async def append(self, events: Sequence[Event], *, ending: Ending | None = None) -> list[Any]:
         self.handed += len(events)
         self.entered += 1
         await self.gate.acquire()
@@ -92,8 +88,8 @@ class SlowLog:
 
 
 async def test_the_first_event_is_written_alone_and_later_ones_gather_behind_those_in_flight() -> None:
-    log = SlowLog()
-    appender = Appender(log, CLAIM, last_seq=2)  # type: ignore[arg-type]  # only append is called
+    log = SlowWriter()
+    appender = Appender(log)
     async with asyncio.TaskGroup() as group, asyncio.timeout(5):
         appender.start(group)
         for number in range(1, IN_FLIGHT + 1):
@@ -111,8 +107,8 @@ async def test_the_first_event_is_written_alone_and_later_ones_gather_behind_tho
 
 
 async def test_the_first_delta_is_waited_for_and_no_later_one() -> None:
-    log = SlowLog()
-    appender = Appender(log, CLAIM, last_seq=2)  # type: ignore[arg-type]  # only append is called
+    log = SlowWriter()
+    appender = Appender(log)
     async with asyncio.TaskGroup() as group, asyncio.timeout(5):
         appender.start(group)
         await appender.put([{"type": "CUSTOM", "name": "x", "value": {}}])
@@ -132,8 +128,8 @@ async def test_the_first_delta_is_waited_for_and_no_later_one() -> None:
 
 
 async def test_a_full_buffer_slows_the_source_and_drops_nothing() -> None:
-    log = SlowLog()
-    appender = Appender(log, CLAIM, last_seq=2, max_pending=3)  # type: ignore[arg-type]  # only append is called
+    log = SlowWriter()
+    appender = Appender(log, max_pending=3)
     put = 0
     async with asyncio.TaskGroup() as group, asyncio.timeout(5):
         appender.start(group)
@@ -154,9 +150,9 @@ async def test_a_full_buffer_slows_the_source_and_drops_nothing() -> None:
 
 
 async def test_a_superseded_writer_ends_the_whole_attempt() -> None:
-    log = SlowLog()
+    log = SlowWriter()
     log.error = Superseded()
-    appender = Appender(log, CLAIM, last_seq=2, max_pending=1)  # type: ignore[arg-type]  # only append is called
+    appender = Appender(log, max_pending=1)
     log.gate.release()
     with pytest.raises(ExceptionGroup) as caught:
         async with asyncio.TaskGroup() as group, asyncio.timeout(5):
@@ -193,8 +189,8 @@ async def test_whoever_waits_for_a_writer_that_is_cancelled_is_cancelled(
     wait: Callable[[Appender], Coroutine[Any, Any, None]], batches: int, hit: str
 ) -> None:
     """A loop that closes cancels the writer and its writes at once, so none of them can wake those that wait."""
-    log = SlowLog()
-    appender = Appender(log, CLAIM, last_seq=2, max_pending=2)  # type: ignore[arg-type]  # only append is called
+    log = SlowWriter()
+    appender = Appender(log, max_pending=2)
     async with asyncio.timeout(5), asyncio.TaskGroup() as group:
         appender.start(group)
         await appender.put([end("0")])
@@ -211,7 +207,7 @@ async def test_whoever_waits_for_a_writer_that_is_cancelled_is_cancelled(
 
 
 async def test_a_writer_that_is_cancelled_before_its_first_step_leaves_nobody_waiting() -> None:
-    appender = Appender(SlowLog(), CLAIM, last_seq=2)  # type: ignore[arg-type]  # only append is called
+    appender = Appender(SlowWriter())
     async with asyncio.timeout(5), asyncio.TaskGroup() as group:
         appender.start(group)
         for task in _named("Appender._run"):
@@ -222,9 +218,9 @@ async def test_a_writer_that_is_cancelled_before_its_first_step_leaves_nobody_wa
 
 async def test_one_who_takes_the_cancellation_for_a_stop_does_not_wait_for_ever() -> None:
     """A stop comes at the same moment as a superseding writer."""
-    log = SlowLog()
+    log = SlowWriter()
     log.error = Superseded()
-    appender = Appender(log, CLAIM, last_seq=2)  # type: ignore[arg-type]  # only append is called
+    appender = Appender(log)
     with pytest.raises(ExceptionGroup) as caught:
         async with asyncio.timeout(5), asyncio.TaskGroup() as group:
             appender.start(group)

@@ -57,14 +57,12 @@ class HeldLog(SqliteEventLog):
         self.go_on = asyncio.Event()
         self.in_order = asyncio.Lock()
 
-    async def append(
-        self, claim: Claim, events: Sequence[Event], *, ending: Ending | None = None, after: int | None = None
-    ) -> list[Record]:
+    async def _append(self, claim: Claim, events: Sequence[Event], *, ending: Ending | None, after: int | None) -> list[Record]:
         async with self.in_order:  # later appends wait behind the held one, as in the database
             if any(event["type"] == self.held for event in events):
                 self.holding.set()
                 await self.go_on.wait()
-            return await super().append(claim, events, ending=ending, after=after)
+            return await super()._append(claim, events, ending=ending, after=after)
 
 
 @dataclass

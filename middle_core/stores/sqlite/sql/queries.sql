@@ -13,14 +13,18 @@ WHERE TRUE
 ON CONFLICT (owner, client_thread_id) DO NOTHING;
 
 -- name: list_threads
-SELECT thread_id, owner, client_thread_id, agent, title, created_at, updated_at
+SELECT
+    thread_id, owner, client_thread_id, agent, title, created_at, updated_at,
+    EXISTS (SELECT 1 FROM runs AS r WHERE r.thread_id = threads.thread_id AND r.status = 'running') AS running
 FROM threads
 WHERE owner = :owner
 ORDER BY updated_at DESC, thread_id DESC
 LIMIT :limit;
 
 -- name: list_threads_before
-SELECT thread_id, owner, client_thread_id, agent, title, created_at, updated_at
+SELECT
+    thread_id, owner, client_thread_id, agent, title, created_at, updated_at,
+    EXISTS (SELECT 1 FROM runs AS r WHERE r.thread_id = threads.thread_id AND r.status = 'running') AS running
 FROM threads
 WHERE owner = :owner AND (updated_at, thread_id) < (:updated_at, :thread_id)
 ORDER BY updated_at DESC, thread_id DESC
@@ -72,22 +76,24 @@ WHERE thread_id = :thread_id AND idempotency_key = :idempotency_key;
 SELECT run_id, input_digest
 FROM runs
 WHERE thread_id = :thread_id AND client_run_id = :client_run_id
-ORDER BY run_id DESC;
+ORDER BY number DESC;
 
 -- name: insert_run
 INSERT INTO runs (
-    run_id, thread_id, client_run_id, input_digest, idempotency_key, agent, parent_run_id,
+    run_id, thread_id, number, client_run_id, input_digest, idempotency_key, agent, parent_run_id,
     owner_replica, claim_token, lease_until, started_at, last_seq
 )
 SELECT
-    :run_id, :thread_id, :client_run_id, :input_digest, :idempotency_key, :agent, :parent_run_id,
+    :run_id, :thread_id,
+    (SELECT COALESCE(MAX(number), 0) + 1 FROM runs WHERE thread_id = :thread_id),
+    :client_run_id, :input_digest, :idempotency_key, :agent, :parent_run_id,
     :replica, :token, ms + :lease_ms, ms, :last_seq
 FROM clock
 RETURNING started_at;
 
 -- name: get_run
 SELECT
-    r.run_id, r.thread_id, t.owner, t.client_thread_id, r.client_run_id, r.agent, r.parent_run_id, r.attempt,
+    r.run_id, r.thread_id, r.number, t.owner, t.client_thread_id, r.client_run_id, r.agent, r.parent_run_id, r.attempt,
     r.status, r.owner_replica, r.lease_until, r.cancel_requested_at, r.cancel_reason, r.error_code,
     r.started_at, r.finished_at, r.last_seq
 FROM runs AS r
@@ -96,18 +102,18 @@ WHERE r.run_id = :run_id;
 
 -- name: find_run
 SELECT
-    r.run_id, r.thread_id, t.owner, t.client_thread_id, r.client_run_id, r.agent, r.parent_run_id, r.attempt,
+    r.run_id, r.thread_id, r.number, t.owner, t.client_thread_id, r.client_run_id, r.agent, r.parent_run_id, r.attempt,
     r.status, r.owner_replica, r.lease_until, r.cancel_requested_at, r.cancel_reason, r.error_code,
     r.started_at, r.finished_at, r.last_seq
 FROM runs AS r
 INNER JOIN threads AS t ON r.thread_id = t.thread_id
 WHERE r.thread_id = :thread_id AND r.client_run_id = :client_run_id
-ORDER BY r.started_at DESC, r.run_id DESC
+ORDER BY r.number DESC
 LIMIT 1;
 
 -- name: active_run
 SELECT
-    r.run_id, r.thread_id, t.owner, t.client_thread_id, r.client_run_id, r.agent, r.parent_run_id, r.attempt,
+    r.run_id, r.thread_id, r.number, t.owner, t.client_thread_id, r.client_run_id, r.agent, r.parent_run_id, r.attempt,
     r.status, r.owner_replica, r.lease_until, r.cancel_requested_at, r.cancel_reason, r.error_code,
     r.started_at, r.finished_at, r.last_seq
 FROM runs AS r
@@ -116,24 +122,32 @@ WHERE r.thread_id = :thread_id AND r.status = 'running';
 
 -- name: last_run
 SELECT
-    r.run_id, r.thread_id, t.owner, t.client_thread_id, r.client_run_id, r.agent, r.parent_run_id, r.attempt,
+    r.run_id, r.thread_id, r.number, t.owner, t.client_thread_id, r.client_run_id, r.agent, r.parent_run_id, r.attempt,
     r.status, r.owner_replica, r.lease_until, r.cancel_requested_at, r.cancel_reason, r.error_code,
     r.started_at, r.finished_at, r.last_seq
 FROM runs AS r
 INNER JOIN threads AS t ON r.thread_id = t.thread_id
 WHERE r.thread_id = :thread_id
-ORDER BY r.started_at DESC, r.run_id DESC
+ORDER BY r.number DESC
 LIMIT 1;
 
--- name: running
+-- name: running_on
 SELECT
-    r.run_id, r.thread_id, t.owner, t.client_thread_id, r.client_run_id, r.agent, r.parent_run_id, r.attempt,
+    r.run_id, r.thread_id, r.number, t.owner, t.client_thread_id, r.client_run_id, r.agent, r.parent_run_id, r.attempt,
     r.status, r.owner_replica, r.lease_until, r.cancel_requested_at, r.cancel_reason, r.error_code,
     r.started_at, r.finished_at, r.last_seq
 FROM runs AS r
 INNER JOIN threads AS t ON r.thread_id = t.thread_id
-WHERE r.status = 'running'
-ORDER BY r.started_at, r.run_id;
+WHERE r.status = 'running' AND r.owner_replica = :replica;
+
+-- name: orphans
+SELECT
+    r.run_id, r.thread_id, r.number, t.owner, t.client_thread_id, r.client_run_id, r.agent, r.parent_run_id, r.attempt,
+    r.status, r.owner_replica, r.lease_until, r.cancel_requested_at, r.cancel_reason, r.error_code,
+    r.started_at, r.finished_at, r.last_seq
+FROM runs AS r
+INNER JOIN threads AS t ON r.thread_id = t.thread_id
+WHERE r.status = 'running' AND r.owner_replica <> :replica;
 
 -- name: claim
 UPDATE runs
@@ -143,8 +157,14 @@ SET
     owner_replica = :replica,
     claim_token = :token,
     lease_until = (SELECT ms FROM clock) + :lease_ms
-WHERE run_id = :run_id AND status = 'running'
-RETURNING thread_id, attempt;
+WHERE run_id = :run_id AND status = 'running' AND attempt = :attempt
+RETURNING thread_id, attempt, last_seq;
+
+-- name: release
+UPDATE runs
+SET owner_replica = '', claim_token = '', lease_until = (SELECT ms FROM clock)
+WHERE run_id = :run_id AND attempt = :attempt AND claim_token = :token AND status = 'running'
+RETURNING run_id;
 
 -- name: fence
 SELECT 1
@@ -249,7 +269,9 @@ WHERE version = 1;
 SELECT
     thread_id, interrupt_id, run_id, kind, channel, tool_call_id, call_key, tool, payload, args_digest, roles, root_id, status,
     created_at, expires_at, answer, answer_digest, answered_by, answered_at, answer_run_id, outcome, ended_at,
-    COALESCE(expires_at <= (SELECT ms FROM clock), FALSE) AS late
+    COALESCE(expires_at <= (SELECT ms FROM clock), FALSE) AS late,
+    COALESCE((SELECT r.number FROM runs AS r WHERE r.run_id = interrupts.run_id), 0) AS run_number,
+    (SELECT r.number FROM runs AS r WHERE r.run_id = interrupts.answer_run_id) AS answer_run_number
 FROM interrupts
 WHERE thread_id = :thread_id
 ORDER BY place;
@@ -258,7 +280,9 @@ ORDER BY place;
 SELECT
     thread_id, interrupt_id, run_id, kind, channel, tool_call_id, call_key, tool, payload, args_digest, roles, root_id, status,
     created_at, expires_at, answer, answer_digest, answered_by, answered_at, answer_run_id, outcome, ended_at,
-    COALESCE(expires_at <= (SELECT ms FROM clock), FALSE) AS late
+    COALESCE(expires_at <= (SELECT ms FROM clock), FALSE) AS late,
+    COALESCE((SELECT r.number FROM runs AS r WHERE r.run_id = interrupts.run_id), 0) AS run_number,
+    (SELECT r.number FROM runs AS r WHERE r.run_id = interrupts.answer_run_id) AS answer_run_number
 FROM interrupts
 WHERE thread_id = :thread_id AND interrupt_id = :interrupt_id;
 

@@ -42,7 +42,8 @@ CREATE TABLE runs (
     usage TEXT,
     started_at INTEGER NOT NULL,
     finished_at INTEGER,
-    last_seq INTEGER NOT NULL
+    last_seq INTEGER NOT NULL,
+    number INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 -- At most one run of a thread is active.
@@ -52,7 +53,10 @@ CREATE UNIQUE INDEX runs_idempotency ON runs (thread_id, idempotency_key) WHERE 
 
 CREATE INDEX runs_client ON runs (thread_id, client_run_id);
 
-CREATE INDEX runs_newest ON runs (thread_id, started_at DESC, run_id DESC);
+CREATE UNIQUE INDEX runs_order ON runs (thread_id, number);
+
+-- What a replica looks at with each beat.
+CREATE INDEX runs_of_replica ON runs (owner_replica) WHERE status = 'running';
 
 -- Clustered by run: a replay reads neighbouring pages.
 CREATE TABLE run_events (

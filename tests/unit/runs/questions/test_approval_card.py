@@ -46,6 +46,8 @@ def row(**changes: Any) -> Interrupt:
         "outcome": None,
         "ended_at": None,
         "late": False,
+        "run_number": 1,
+        "answer_run_number": None,
     }
     return Interrupt(**{**plain, **changes})
 

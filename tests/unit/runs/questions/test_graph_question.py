@@ -24,7 +24,7 @@ def row(name: str, *, after: str | None = None, status: InterruptStatus = S.ANSW
         thread_id=ThreadId("t"), interrupt_id=name, run_id=RunId("r"), kind=InterruptKind.QUESTION, channel=Channel.INTERRUPT,
         tool_call_id="", call_key="", tool="", payload=graph_question.payload(asked, after=after), args_digest="", roles=(), root_id="", status=status, created_at=1,
         expires_at=None, answer=answer, answer_digest="", answered_by=Owner("o"), answered_at=2, answer_run_id=RunId("r2"), outcome=None,
-        ended_at=None, late=False,
+        ended_at=None, late=False, run_number=1, answer_run_number=2,
     )  # fmt: skip
 
 

@@ -30,7 +30,7 @@ from middle_core.stores.sqlite.checkpoints import CLAIM, open_saver
 from middle_core.stores.sqlite.database import SqliteDatabase
 from middle_core.stores.sqlite.log import SqliteEventLog
 from middle_core.stores.tail import Tails
-from tests.contracts.eventlog_contract import end, start, text
+from tests.contracts.eventlog_contract import adopt, end, start, text
 
 
 class State(TypedDict):
@@ -118,7 +118,7 @@ async def test_a_superseded_attempt_cannot_overwrite_its_successor(log: EventLog
     async with asyncio.TaskGroup() as group:
         zombie = group.create_task(_outcome(attempt(graph_of(slow, saver), run.claim, hello())))
         await reached.wait()
-        claim = await log.claim(run.run.run_id, replica="replica-2", lease_s=15)
+        claim = await adopt(log, run.claim)
         await group.create_task(attempt(adopted, claim, None))
         release.set()
     assert isinstance(zombie.result(), Superseded)

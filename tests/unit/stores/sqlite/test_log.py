@@ -68,14 +68,14 @@ async def test_after_a_kill_everything_acknowledged_is_there_and_the_lock_is_fre
                 acknowledged[run_id.decode()] = int(seq)
         await process.wait()
     async with opened(url) as log:
-        runs = await log.running()
+        runs = await log.running_on("replica-1")
         assert acknowledged.keys() <= {run.run_id for run in runs}
         for run in runs:
             records = await everything(log, run.run_id)
             assert [record.seq for record in records] == list(range(1, run.last_seq + 1))
             assert run.last_seq >= acknowledged.get(run.run_id, 1)
-            await end(log, await log.claim(run.run_id, replica="replica-1", lease_s=15))
-        assert await log.running() == []
+            await end(log, await log.claim(run.run_id, attempt=1, replica="replica-1", lease_s=15))
+        assert await log.running_on("replica-1") == []
 
 
 async def test_a_record_that_is_kept_costs_what_it_is_long(tmp_path: Path) -> None:
