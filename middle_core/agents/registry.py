@@ -31,6 +31,7 @@ from langgraph.pregel import Pregel
 
 from middle_core.agents.dispatch import ToolsNode
 from middle_core.agents.faults import explained
+from middle_core.agents.stock_tool_node import leaving_page_calls
 from middle_core.backend.client import BackendClient
 from middle_core.errors import MiddleCoreError
 
@@ -131,7 +132,7 @@ async def _load(name: str, given: Any, deps: AgentDeps) -> Agent:
     return Agent(
         name=name,
         description=spec.description,
-        graph=graph,
+        graph=leaving_page_calls(graph),
         client_writable=spec.client_writable,
         server_tools=frozenset(tool.name for tool in spec.tools).union(*found),
         stock_tool_nodes=frozenset(stock),

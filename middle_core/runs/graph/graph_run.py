@@ -17,6 +17,7 @@ from langgraph.types import Command
 
 from middle_core.errors import InterruptUnknown, MiddleCoreError
 from middle_core.events import Custom, Event, EventType, RunId, ThreadId, custom
+from middle_core.node_api.page_tools import PAGE_TOOLS
 from middle_core.runs.containment import cancel_and_wait
 from middle_core.runs.graph.callbacks import CallbackHandler, result_event
 from middle_core.runs.graph.event_queue import EventQueue
@@ -201,6 +202,7 @@ class GraphRun:
                 await self._pump(more, handler)
                 continue
             self._interrupted = False
+            PAGE_TOOLS.set(frozenset(one["name"] for one in (self._turn or Turn()).tools))
             config = configured(self._thread_id)
             config["callbacks"] = [handler]
             if "recursion_limit" not in (source.graph.config or {}):
