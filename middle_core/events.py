@@ -75,6 +75,7 @@ class Custom(StrEnum):
     INTERRUPT_RESOLVED = "middle_core.interrupt_resolved"
     WAITING = "middle_core.waiting"
     REFUSED = "middle_core.refused"
+    CUT_OFF = "middle_core.cut_off"
     CHUNK = "middle_core.chunk"
     OMITTED = "middle_core.omitted"
     PROGRESS = "middle_core.progress"

@@ -8,6 +8,9 @@ export const QUESTION_ACTIVITY = "middle_core.question";
 export const CARD_STATES = ["new", "invalid", "unknown"] as const;
 export type CardState = (typeof CARD_STATES)[number];
 
+export const CUT_OFF_REASONS = ["length", "context", "filtered", "paused", "failed", "empty"] as const;
+export type CutOffReason = (typeof CUT_OFF_REASONS)[number];
+
 /** Every `code` that an answer or RUN_ERROR may carry. Clients decide by it, so none is ever renamed. */
 export const ERROR_CODES = ["unauthorized", "forbidden", "not_found", "thread_busy", "invalid_request", "too_large", "rate_limited", "interrupt_unknown", "model_rate_limited", "model_unavailable", "model_context_too_long", "model_bad_request", "model_stream_cut", "backend_unavailable", "run_lost", "draining", "internal"] as const;
 export type ErrorCode = (typeof ERROR_CODES)[number];
@@ -100,6 +103,13 @@ export interface ChunkValue {
   readonly data: unknown;
 }
 
+/** An answer is not whole, or there is none. message_id: of the message that ends there. text: the reason for people. */
+export interface CutOffValue {
+  readonly messageId: string;
+  readonly reason: CutOffReason;
+  readonly text: string;
+}
+
 /** A card that is over, in `metadata` of the guarded call's result, under `MARK`. */
 export interface DecidedCard {
   readonly approved: boolean;
@@ -175,12 +185,14 @@ export interface InterruptResolvedValue {
 
 /**
  * stopped: an answer that was cut short. interrupted: and nobody stopped it; the run failed, or its server went away.
+ * cut_off: an answer that the model itself, or its provider, did not end; see `CutOffReason`.
  *
  * The other two stand at a tool call's result: what became of the call, and the card of an approval that is over.
  */
 export interface MessageMetadata {
   readonly stopped?: true;
   readonly interrupted?: true;
+  readonly cutOff?: CutOffReason;
   readonly middleCoreOutcome?: CallOutcome;
   readonly middleCore?: DecidedCard;
 }
@@ -363,6 +375,7 @@ export const CUSTOM = {
   INTERRUPT_RESOLVED: "middle_core.interrupt_resolved",
   WAITING: "middle_core.waiting",
   REFUSED: "middle_core.refused",
+  CUT_OFF: "middle_core.cut_off",
   CHUNK: "middle_core.chunk",
   OMITTED: "middle_core.omitted",
   PROGRESS: "middle_core.progress",
@@ -382,6 +395,7 @@ export interface CustomValues {
   readonly "middle_core.interrupt_resolved": InterruptResolvedValue;
   readonly "middle_core.waiting": WaitingValue;
   readonly "middle_core.refused": RefusedValue;
+  readonly "middle_core.cut_off": CutOffValue;
   readonly "middle_core.chunk": ChunkValue;
   readonly "middle_core.omitted": OmittedValue;
   readonly "middle_core.progress": ProgressValue;

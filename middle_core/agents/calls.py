@@ -12,14 +12,14 @@ from typing import Any
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, ToolMessage
 from langchain_core.messages.tool import ToolCall
 
-CUT_OFF = frozenset({"length", "max_tokens"})
-"""How OpenAI's, Anthropic's and Google's interfaces say that an answer was cut off."""
+from middle_core.models.finish_reasons import Ending, ending_of
 
 MAX_CALLS = 32
 """Calls of one message that are run; a model that asks for more asks again."""
 
 ONCE_TOO_OFTEN = f"These are more calls than fit into one message: only the first {MAX_CALLS} were run. Ask for the rest again."
 CUT_SHORT = "The message with this call reached the limit of its length, so the call may not be complete. Nothing was run. Be shorter."
+BROKEN_OFF = "The message with this call was broken off on the model's side, so the call may not be complete. Nothing was run. Ask again."
 NAMELESS = "unnamed_tool"
 NOT_FINISHED = "This call was not finished: there is no result."
 
@@ -115,15 +115,19 @@ def _calls(message: AIMessage, used: frozenset[str]) -> list[Call]:
             continue  # a second call under one id could not be answered on its own
         seen.add(call_id)
         key = f"{call_id}@{message.id}" if call_id in used else call_id
-        refused = ONCE_TOO_OFTEN if len(found) >= MAX_CALLS else CUT_SHORT if _cut_off(message) else ""
+        refused = ONCE_TOO_OFTEN if len(found) >= MAX_CALLS else _cut_off(message)
         found.append(Call(id=call_id, name=name, args=args, raw=raw, key=key, refused=refused))
     return found
 
 
-def _cut_off(message: AIMessage) -> bool:
-    """Whether the model reached its limit of tokens within the message.
+def _cut_off(message: AIMessage) -> str:
+    """Why the message's calls may not be complete; empty if they are.
 
     LangChain completes the arguments of a call that was cut off, and a completed call may mean something else.
     """
-    metadata = message.response_metadata
-    return str(metadata.get("finish_reason") or metadata.get("stop_reason") or "").lower() in CUT_OFF
+    match ending_of(message.response_metadata):
+        case Ending.LENGTH | Ending.CONTEXT:
+            return CUT_SHORT
+        case Ending.FAILED | Ending.FILTERED:
+            return BROKEN_OFF
+    return ""

@@ -58,6 +58,17 @@ class Cancelled:
 End = Finished | Failed | Cancelled
 
 
+CUT_OFF_WORDS: Final[Mapping[str, str]] = {
+    "length": "The answer was cut off at its length limit.",
+    "context": "The answer was cut off: the conversation fills all the room that the model has.",
+    "filtered": "The answer was cut off by a filter of the model's provider.",
+    "paused": "The model paused before it was done.",
+    "failed": "The answer was broken off on the model's side.",
+    "empty": "The model ended without an answer.",
+}
+"""Each `CutOffReason` for people."""
+
+
 def opening(
     *,
     thread_id: ClientThreadId,
@@ -77,6 +88,11 @@ def opening(
 def refused(by: str, reason: str) -> Event:
     """CUSTOM `middle_core.refused`: the turn declines what it was asked. by: node | model | server. reason: for people."""
     return custom(Custom.REFUSED, by=by, reason=words(reason))
+
+
+def cut_off(message_id: str, reason: str) -> Event:
+    """CUSTOM `middle_core.cut_off`: an answer is not whole. reason: a `CutOffReason`."""
+    return custom(Custom.CUT_OFF, messageId=message_id, reason=reason, text=CUT_OFF_WORDS[reason])
 
 
 def terminal(end: End, *, thread_id: ClientThreadId, run_id: ClientRunId, max_event_bytes: int) -> list[Event]:

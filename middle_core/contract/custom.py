@@ -8,6 +8,7 @@ from typing import Any, Final, Literal
 
 from typing_extensions import TypeAliasType
 
+from middle_core.contract.messages import CutOffReason
 from middle_core.contract.wire import Absent, Camel
 from middle_core.eventlog.interrupts import InterruptStatus
 from middle_core.events import Custom
@@ -127,6 +128,14 @@ class RefusedValue(Camel):
     reason: str
 
 
+class CutOffValue(Camel):
+    """An answer is not whole, or there is none. message_id: of the message that ends there. text: the reason for people."""
+
+    message_id: str
+    reason: CutOffReason
+    text: str
+
+
 class ChunkValue(Camel):
     """A typed piece of data of the agent's."""
 
@@ -164,6 +173,7 @@ VALUES: Final[Mapping[Custom, type[Camel]]] = MappingProxyType(
         Custom.INTERRUPT_RESOLVED: InterruptResolvedValue,
         Custom.WAITING: WaitingValue,
         Custom.REFUSED: RefusedValue,
+        Custom.CUT_OFF: CutOffValue,
         Custom.CHUNK: ChunkValue,
         Custom.OMITTED: OmittedValue,
         Custom.PROGRESS: ProgressValue,

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, Literal, NamedTuple
 
 from middle_core.agui.jsonable import TooBig, jsonable
+from middle_core.models.finish_reasons import Ending, ending_of
 
 MAX_TOOL_TEXT: Final = 1_000_000
 """Characters of a tool's result beyond which a browser gets a note instead."""
@@ -44,12 +45,10 @@ def pieces(content: Any, extra: Mapping[str, Any] | None) -> Iterator[Piece]:
 
 
 def declined(message: Any) -> bool:
-    """Whether the model, or the filter before it, would not answer: OpenAI's and Cerebras' finish reason and refusal, Anthropic's stop reason."""
-    metadata = message.response_metadata
+    """Whether the model, or a filter of its provider, would not answer."""
     blocks = message.content if isinstance(message.content, list) else ()
     return (
-        metadata.get("finish_reason") == "content_filter"
-        or metadata.get("stop_reason") == "refusal"
+        ending_of(message.response_metadata) in {Ending.FILTERED, Ending.DECLINED}
         or bool(_string(message.additional_kwargs.get("refusal")))
         or any(isinstance(block, Mapping) and block.get("type") == "refusal" for block in blocks)
     )

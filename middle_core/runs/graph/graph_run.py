@@ -15,13 +15,14 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langgraph.errors import GraphRecursionError
 from langgraph.types import Command
 
+from middle_core.agui.endings import cut_off
 from middle_core.errors import InterruptUnknown, MiddleCoreError
 from middle_core.events import Custom, Event, EventType, RunId, ThreadId, custom
 from middle_core.node_api.page_tools import PAGE_TOOLS
 from middle_core.runs.containment import cancel_and_wait
 from middle_core.runs.graph.callbacks import CallbackHandler, result_event
 from middle_core.runs.graph.event_queue import EventQueue
-from middle_core.runs.graph.history import Message, history, same
+from middle_core.runs.graph.history import CUT_OFF, Message, history, same
 from middle_core.runs.graph.ids import Ids
 from middle_core.runs.graph.interrupts import CANCELLED_ANSWER
 from middle_core.runs.graph.introspection import context_for
@@ -259,6 +260,10 @@ class GraphRun:
         after = stored(self._values)
         if self.interrupts:
             self.last_message_id = next((one["id"] for one in reversed(history(after, user_parts))), None)
+        known = {one.id for one in before}
+        for one in history([one for one in after if one.id not in known], user_parts):
+            if reason := one.get("metadata", {}).get(CUT_OFF):
+                events.append(cut_off(one["id"], reason))
         if self._differs(before, after, handler.shown.messages()):
             events.append({"type": EventType.MESSAGES_SNAPSHOT.value, "messages": history(after, user_parts)})
         return events

@@ -13,12 +13,16 @@ from typing import Any, Final
 
 from middle_core.agui.jsonable import TooBig, jsonable
 from middle_core.events import Event
+from middle_core.models.finish_reasons import CUT, Ending, ending_of
 from middle_core.runs.graph.content import pieces, tool_text
 
 STOPPED: Final = "stopped"
 """The key under which a message that was cut short is marked: in the graph's response_metadata and in the client's `metadata`."""
 INTERRUPTED: Final = "interrupted"
 """The value under STOPPED where nobody stopped it: the run failed, or its server went away. The client gets this key as well."""
+
+CUT_OFF: Final = "cutOff"
+"""The key in the client's `metadata` of an answer that is not whole."""
 
 _MAX_ARGUMENTS: Final = 1_000_000
 
@@ -28,21 +32,23 @@ Message = dict[str, Any]
 def history(messages: Iterable[Any], user_parts: Callable[[Any], Any]) -> list[Message]:
     """AG-UI messages. user_parts turns a list content of a user message into AG-UI's parts."""
     shown: list[Message] = []
+    asked = False
     for message in messages:
         match getattr(message, "type", None):
             case "human":
                 content = message.content if isinstance(message.content, str) else user_parts(message)
                 shown.append({"id": str(message.id), "role": "user", "content": content})
             case "ai" | "AIMessageChunk":
-                shown.extend(_assistant(message))
+                shown.extend(_assistant(message, asked=asked))
             case "tool":
                 shown.append(_tool(message))
             case _:
                 continue
+        asked = message.type == "human"
     return shown
 
 
-def _assistant(message: Any) -> list[Message]:
+def _assistant(message: Any, *, asked: bool) -> list[Message]:
     message_id = str(message.id)
     text = ""
     reasonings: list[Message] = []
@@ -69,16 +75,27 @@ def _assistant(message: Any) -> list[Message]:
         }
         for one in (*message.tool_calls, *message.invalid_tool_calls)
     ]
-    if not text and not calls:
+    reason = None if calls else _cut_off(message, is_empty=asked and not text)  # a call tells itself that it was cut
+    if not text and not calls and not reason:
         return reasonings
     shown: Message = {"id": message_id, "role": "assistant"}
-    if text:
+    if text or reason:
         shown["content"] = text
     if calls:
         shown["toolCalls"] = calls
     if message.response_metadata.get(STOPPED):
         shown["metadata"] = {STOPPED: True, **({INTERRUPTED: True} if message.response_metadata[STOPPED] == INTERRUPTED else {})}
+    elif reason:
+        shown["metadata"] = {CUT_OFF: reason}
     return [*reasonings, shown]
+
+
+def _cut_off(message: Any, *, is_empty: bool) -> str | None:
+    """Why the answer is not whole, as a `CutOffReason`. is_empty: it is the answer to a person, and has no text."""
+    ending = ending_of(message.response_metadata)
+    if ending in CUT:
+        return ending.value
+    return "empty" if is_empty and message.response_metadata and ending is Ending.DONE else None
 
 
 def _arguments(arguments: Any) -> str:

@@ -155,6 +155,7 @@ class ChatProjector:
         self._waiting: list[Event] = []
         self._waits_for_somebody = False
         self._refused: Event | None = None
+        self._cut_off: str | None = None
         self._cancelled: str | None = None
 
     def feed(self, record: Record) -> list[ChatEvent]:
@@ -213,6 +214,8 @@ class ChatProjector:
                 self._waits_for_somebody = True
             case Custom.REFUSED:
                 self._refused = self._refused or value
+            case Custom.CUT_OFF:
+                self._cut_off = value["text"]
             case Custom.RUN_CANCELLED:
                 self._cancelled = value["reason"]
         return []
@@ -276,7 +279,7 @@ class ChatProjector:
             paused = Paused(**self._head(at), interrupts=interrupts)
             return [*events, paused, self._completed("paused", at, usage=event.get("usage", ()), interrupts=interrupts)]
         status: Status = "completed" if self._refused is None else "refused"
-        reason = None if self._refused is None else self._refused["reason"]
+        reason = self._cut_off if self._refused is None else self._refused["reason"]
         return [*events, self._completed(status, at, usage=event.get("usage", ()), reason=reason)]
 
     def _failed(self, event: Event, at: int) -> list[ChatEvent]:
@@ -316,7 +319,7 @@ class ChatProjector:
             run_id=self._run_id,
             agent=self._agent,
             status=status,
-            reply=self._reply.reply(),
+            reply=self._reply.reply(is_cut_off=self._cut_off is not None),
             interrupts=interrupts or [],
             usage=[_usage(one) for one in usage],
             latency=self._nodes,

@@ -75,13 +75,13 @@ class ReplyBuilder:
         """Whether the message is the assistant's."""
         return message_id not in self._not_said
 
-    def reply(self) -> Reply | None:
-        """None where nothing was said or done."""
+    def reply(self, *, is_cut_off: bool = False) -> Reply | None:
+        """None where nothing was said or done. is_cut_off: the model did not come to its end."""
         parts, truncated = _within(self._parts())
         if not parts:
             return None
         spoken = [one.message_id for one in parts if isinstance(one, TextPart)]
-        return Reply(message_id=spoken[-1] if spoken else None, parts=parts, citations=self._citations(), truncated=truncated)
+        return Reply(message_id=spoken[-1] if spoken else None, parts=parts, citations=self._citations(), truncated=truncated or is_cut_off)
 
     def _called(self, message_id: str, call_id: str, name: str) -> None:
         if name == CARD_TOOL:

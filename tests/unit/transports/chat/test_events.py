@@ -99,6 +99,14 @@ def test_a_refusal_of_the_model_counts_only_if_it_was_its_last_word() -> None:
     assert last(log)["response"]["status"] == "refused", "a node says why in words"
 
 
+def test_an_answer_that_the_model_did_not_end_is_truncated_and_says_why() -> None:
+    cut = custom(Custom.CUT_OFF, messageId="m1", reason="length", text="The answer was cut off at its length limit.")
+    response = last(turn(LINE, visit("model", *said("m1", "Half")), cut, finished()))["response"]
+    assert (response["status"], response["reply"]["truncated"], response["reason"]) == ("completed", True, cut["value"]["text"])
+    response = last(turn(LINE, visit("model", *said("m1", "Whole")), finished()))["response"]
+    assert (response["reply"]["truncated"], response["reason"]) == (False, None)
+
+
 def test_an_answer_that_is_too_late() -> None:
     notice = flat(said("n1", "This was approved."), custom(Custom.REFUSED, by="server", reason="This was approved."))
     log = Log(*flat(begin(parent="p"), took(), resolved("q1", "approved", answered=START + 9, by="other"), ROUTES, notice, finished()))
