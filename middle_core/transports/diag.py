@@ -27,10 +27,9 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from middle_core.errors import Draining, InvalidRequest, NotFound, RateLimited, RunIdConflict, Unauthorized
-from middle_core.transports.agui import frames as agui
 from middle_core.transports.http.caller import Caller
 from middle_core.transports.sse.frames import encode_frame
-from middle_core.transports.sse.streams import HEADERS, HEARTBEAT, HELLO
+from middle_core.transports.sse.streams import HEADERS, HEARTBEAT, HELLO, reattach
 
 MAX_STREAMS: Final = 64
 MAX_RUNS: Final = 256
@@ -178,7 +177,7 @@ class DiagStream(Response):
             self._run.state = "disconnected"
             raise
         self._run.state = "ended" if reason else "finished"
-        last = agui.reattach(reason, retry_after_ms=1000) if reason else b""
+        last = reattach(reason, retry_after_ms=1000) if reason else b""
         await send({"type": "http.response.body", "body": last, "more_body": False})
 
     async def _say_all(self, send: Send) -> str | None:

@@ -58,7 +58,7 @@ def router(  # noqa: C901 - one function for each endpoint, all small
     async def run(request: Request, principal: Principal, agent: str, idempotency_key: str | None) -> StreamingResponse:
         raw, body = await body_of(request)
         started = await service.start(principal, agent, start_request(body, raw, idempotency_key=idempotency_key))
-        chunks = streams.follow(service, principal, started, after=0, policy=policy)
+        chunks = streams.follow(service, principal, started, after=0, policy=policy, encode=agui.frames)
         return streams.response(chunks, run_id=started.run_id)
 
     async def connect(request: Request, principal: Principal, agent: str) -> StreamingResponse:
@@ -67,7 +67,9 @@ def router(  # noqa: C901 - one function for each endpoint, all small
         before = [agui.synthetic(event) for event in connection.before]
         if connection.run is None:
             return streams.response(streams.synthetic([*before, *map(agui.synthetic, connection.end)]))
-        chunks = streams.follow(service, principal, connection.run, after=connection.after, policy=policy, before=before)
+        chunks = streams.follow(
+            service, principal, connection.run, after=connection.after, policy=policy, before=before, encode=agui.frames
+        )
         return streams.response(chunks, run_id=connection.run.run_id)
 
     async def stop(request: Request, principal: Principal) -> Stopped:
@@ -93,7 +95,7 @@ def router(  # noqa: C901 - one function for each endpoint, all small
     async def get_events(principal: Who, run_id: str, last_event_id: Annotated[str | None, Header()] = None) -> StreamingResponse:
         """Follow a run from a cursor."""
         run, after = await service.attach(principal, run_id, last_event_id)
-        return streams.response(streams.follow(service, principal, run, after=after, policy=policy), run_id=run.run_id)
+        return streams.response(streams.follow(service, principal, run, after=after, policy=policy, encode=agui.frames), run_id=run.run_id)
 
     @routes.post("")
     async def post_run(request: Request, principal: Who, idempotency_key: Annotated[str | None, Header()] = None) -> StreamingResponse:

@@ -12,7 +12,7 @@ from typing import Final
 
 import orjson
 
-from middle_core.events import Custom, Event, EventType, Outcome, Record, custom
+from middle_core.events import Event, EventType, Outcome, Record
 from middle_core.transports.sse.frames import encode_frame
 
 
@@ -97,11 +97,6 @@ def synthetic(event: Event, profile: ClientProfile = CLIENT_0_0_59) -> bytes:
     if event["type"] == EventType.RUN_FINISHED:
         event = _finished(event, profile)
     return encode_frame(orjson.dumps(event))
-
-
-def reattach(reason: str, retry_after_ms: int) -> bytes:
-    """The hint to attach again: this stream closes, the run goes on. It is not in the log, so it has no id."""
-    return synthetic(custom(Custom.REATTACH, reason=reason, retryAfterMs=retry_after_ms))
 
 
 def _finished(event: Event, profile: ClientProfile) -> Event:

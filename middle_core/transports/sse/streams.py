@@ -11,14 +11,14 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Final
 
+import orjson
 from starlette.responses import StreamingResponse
 
 from middle_core.auth.principal import Principal
 from middle_core.eventlog.records import Run
-from middle_core.events import Record
+from middle_core.events import Custom, Record, custom
 from middle_core.runs.service import RunService
-from middle_core.transports.agui import frames as agui
-from middle_core.transports.sse.frames import comment
+from middle_core.transports.sse.frames import comment, encode_frame
 
 HEADERS: Final = {
     "Cache-Control": "no-cache, no-transform",
@@ -46,6 +46,11 @@ class StreamPolicy:
     max_stream_s: float
 
 
+def reattach(reason: str, retry_after_ms: int) -> bytes:
+    """CUSTOM `middle_core.reattach`: this stream closes and the run goes on, so attach again. It has no id, because no log has it."""
+    return encode_frame(orjson.dumps(custom(Custom.REATTACH, reason=reason, retryAfterMs=retry_after_ms)))
+
+
 def response(chunks: AsyncIterator[bytes], *, run_id: str | None = None) -> StreamingResponse:
     """The streaming response. Its first chunk leaves with the headers, because proxies hold both until then."""
     headers = dict(HEADERS)
@@ -67,8 +72,8 @@ async def follow(
     after: int,
     policy: StreamPolicy,
     before: Sequence[bytes] = (),
-    encode: Encode = agui.frames,
-    goodbye: Goodbye = agui.reattach,
+    encode: Encode,
+    goodbye: Goodbye = reattach,
     hold: bool = False,
     clock: Callable[[], float] = time.time,
 ) -> AsyncIterator[bytes]:

@@ -8,6 +8,7 @@ import pytest
 from middle_core.agui.endings import Cancelled, End, Failed, Finished, opening, terminal
 from middle_core.events import ClientRunId, ClientThreadId, Event, EventType, Record, RunId
 from middle_core.transports.agui import frames as agui
+from middle_core.transports.sse import streams
 from middle_core.transports.sse.frames import Frame, SseParser
 from tests.fakes import agui_events as ev
 from tests.fakes.agui_verify import known_event_types, verify_streams
@@ -77,7 +78,10 @@ async def test_the_browsers_client_knows_every_type_it_is_sent() -> None:
 
 
 def test_reattach_has_no_id_so_that_the_cursor_stays() -> None:
-    assert sent(agui.reattach("drain", 1000)) == (ev.custom_event("middle_core.reattach", {"reason": "drain", "retryAfterMs": 1000}), None)
+    assert sent(streams.reattach("drain", 1000)) == (
+        ev.custom_event("middle_core.reattach", {"reason": "drain", "retryAfterMs": 1000}),
+        None,
+    )
 
 
 ENDS: dict[str, End] = {
