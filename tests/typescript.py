@@ -16,7 +16,7 @@ from typing import Any, Final
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from middle_core.contract.cards import CARD_TOOL, MARK, Card, DecidedCard, QuestionOver, Verdict
+from middle_core.contract.cards import CARD_TOOL, MARK, REVIEW, ActionReview, Card, DecidedCard, QuestionOver, Verdict
 from middle_core.contract.custom import VALUES
 from middle_core.contract.info import Info
 from middle_core.contract.messages import MessageMetadata
@@ -40,9 +40,10 @@ MODELS: Final[Sequence[type[BaseModel]]] = (
     Verdict,
     DecidedCard,
     QuestionOver,
+    ActionReview,
     *VALUES.values(),
 )
-CONSTANTS: Final = {"CARD_TOOL": CARD_TOOL, "MARK": MARK, "OUTCOME": OUTCOME, "QUESTION_ACTIVITY": QUESTION_ACTIVITY}
+CONSTANTS: Final = {"CARD_TOOL": CARD_TOOL, "MARK": MARK, "REVIEW": REVIEW, "OUTCOME": OUTCOME, "QUESTION_ACTIVITY": QUESTION_ACTIVITY}
 HEAD: Final = "// Written by `make contract` from middle_core/contract. Change the models there, not this file.\n"
 SCALARS: Final = {"string": "string", "boolean": "boolean", "null": "null", "integer": "number", "number": "number"}
 

@@ -2,6 +2,7 @@
 
 export const CARD_TOOL = "approve_action";
 export const MARK = "middleCore";
+export const REVIEW = "middleCoreReview";
 export const OUTCOME = "middleCoreOutcome";
 export const QUESTION_ACTIVITY = "middle_core.question";
 
@@ -10,6 +11,9 @@ export type CardState = (typeof CARD_STATES)[number];
 
 export const CUT_OFF_REASONS = ["length", "context", "filtered", "paused", "failed", "empty"] as const;
 export type CutOffReason = (typeof CUT_OFF_REASONS)[number];
+
+export const DECISIONS = ["approve", "edit", "reject", "respond"] as const;
+export type Decision = (typeof DECISIONS)[number];
 
 /** Every `code` that an answer or RUN_ERROR may carry. Clients decide by it, so none is ever renamed. */
 export const ERROR_CODES = ["unauthorized", "forbidden", "not_found", "thread_busy", "invalid_request", "too_large", "rate_limited", "interrupt_unknown", "model_rate_limited", "model_unavailable", "model_context_too_long", "model_bad_request", "model_stream_cut", "backend_unavailable", "run_lost", "draining", "internal"] as const;
@@ -42,6 +46,11 @@ export type RunStatus = (typeof RUN_STATUSES)[number];
 /** What became of a tool call. */
 export const TOOL_OUTCOMES = ["done", "failed", "refused", "not_run", "cancelled", "unknown"] as const;
 export type ToolOutcome = (typeof TOOL_OUTCOMES)[number];
+
+/** What is to be decided, under `REVIEW`. The answer is `{"decisions": [...]}`, one for each action, in their order. */
+export interface ActionReview {
+  readonly actions: readonly ReviewedAction[];
+}
 
 /** default: whether requests that name no agent go to it. */
 export interface AgentInfo {
@@ -262,6 +271,14 @@ export interface ReattachValue {
 export interface RefusedValue {
   readonly by: RefusedBy;
   readonly reason: string;
+}
+
+/** A tool call that waits for a decision. respond: a person answers in the tool's place. */
+export interface ReviewedAction {
+  readonly name: string;
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly description: string;
+  readonly allowed: readonly Decision[];
 }
 
 /** by: who, in one word. reason: for people. */

@@ -16,6 +16,10 @@ The model is never given it: the server alone writes such a call."""
 MARK: Final = "middleCore"
 """The key under which an approval stands: in what a graph asks, and on the wire in the `metadata` of an interrupt and of a message."""
 
+REVIEW: Final = "middleCoreReview"
+"""The key in an interrupt's `metadata` under which stands what LangChain's own parts ask: whether tool calls may be made."""
+
+Decision = TypeAliasType("Decision", Literal["approve", "edit", "reject", "respond"])
 CardState = TypeAliasType("CardState", Literal["new", "invalid", "unknown"])
 FieldKind = TypeAliasType("FieldKind", Literal["text", "number", "integer", "boolean", "choice", "list"])
 
@@ -84,6 +88,21 @@ class Verdict(Camel):
 
 class DecidedCard(Card, Verdict):
     """A card that is over, in `metadata` of the guarded call's result, under `MARK`."""
+
+
+class ReviewedAction(Camel):
+    """A tool call that waits for a decision. respond: a person answers in the tool's place."""
+
+    name: str
+    args: dict[str, Any]
+    description: str
+    allowed: list[Decision]
+
+
+class ActionReview(Camel):
+    """What is to be decided, under `REVIEW`. The answer is `{"decisions": [...]}`, one for each action, in their order."""
+
+    actions: list[ReviewedAction]
 
 
 class QuestionOver(Camel):

@@ -42,7 +42,9 @@ def as_interrupt(raised: Any) -> dict[str, Any]:
     for key, names in _TEXTS.items():
         if (text := _text(fields, *names)) is not None:
             interrupt[key] = text
-    if isinstance(value, dict) and isinstance(schema := value.get("responseSchema", value.get("response_schema")), dict):
+    schema = value.get("responseSchema", value.get("response_schema")) if isinstance(value, dict) else None
+    schema = raised.response_schema if schema is None else schema  # `interrupt(value, response_schema=...)`
+    if isinstance(schema, dict):
         interrupt["responseSchema"] = schema
     return interrupt
 

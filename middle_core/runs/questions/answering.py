@@ -111,7 +111,7 @@ class Answering:
         declined: list[str] = []
         resume: list[Resume] = []
         open_ids = {str(one["id"]) for one in view.interrupts}
-        for one in given:
+        for one in [_as_the_graph_takes_it(rows[one.interrupt_id], one, speaks=speaks) for one in given]:
             answer = _row_answer(rows[one.interrupt_id], one, principal, speaks=speaks)
             answered = await self._log.answer(self._claim, answer)
             row = rows[one.interrupt_id] = answered.interrupt
@@ -282,6 +282,14 @@ def answered_ids(body: RunAgentInput) -> list[str]:
     command = command_resume(body)
     named = "" if command is None else custom_event.named_id(command)
     return [one.interrupt_id for one in body.resume or ()] + [one.tool_call_id for one in _tail(body)] + [named] * bool(named)
+
+
+def _as_the_graph_takes_it(row: Interrupt, given: _ClientAnswer, *, speaks: bool) -> _ClientAnswer:
+    """The answer to a question that waits, in the form that it is asked for. A cancellation with a message withdraws, and is none."""
+    if row.kind is InterruptKind.APPROVAL or not row.pending or (given.cancelled and speaks):
+        return given
+    payload, cancelled = graph_question.answer(row, given.payload, cancelled=given.cancelled)
+    return replace(given, payload=payload, cancelled=cancelled)
 
 
 def _row_answer(row: Interrupt, given: _ClientAnswer, principal: Principal, *, speaks: bool) -> Answer:

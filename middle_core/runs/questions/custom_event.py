@@ -20,7 +20,7 @@ from middle_core.eventlog.interrupts import Interrupt, InterruptKind
 from middle_core.events import Event, EventType
 from middle_core.runs.intake.request import InterruptForm
 from middle_core.runs.intake.turn import AgentRules, CommandResume
-from middle_core.runs.questions import approval_card
+from middle_core.runs.questions import approval_card, graph_question
 
 ON_INTERRUPT: Final = "on_interrupt"
 """The name of the CUSTOM event."""
@@ -103,7 +103,7 @@ def payload(command: CommandResume, row: Interrupt) -> Any:
 def _asked_with(asked: Mapping[str, Any]) -> Any:
     """What the page draws: the card of an approval, else what the graph called `interrupt()` with."""
     metadata = asked.get("metadata") or {}
-    return metadata[MARK] if MARK in metadata else metadata.get("langgraph", {}).get("raw")
+    return metadata[MARK] if MARK in metadata else graph_question.raw_of(asked)
 
 
 def _named(command: CommandResume, rows: Sequence[Interrupt]) -> Interrupt | None:

@@ -11,9 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from middle_core.agui.jsonable import json_size
-from middle_core.contract.cards import MARK
+from middle_core.contract.cards import MARK, REVIEW
 from middle_core.eventlog.interrupts import Interrupt, InterruptKind, InterruptStatus
 from middle_core.events import QUESTION_ACTIVITY, Event, EventType
+from middle_core.runs.questions import action_review
 
 MAX_SHOWN: Final = 8_000
 """Characters of JSON of a question or an answer that is shown again; of a longer one only that it is there."""
@@ -21,7 +22,24 @@ MAX_SHOWN: Final = 8_000
 
 def payload(asked: Mapping[str, Any], *, after: str | None) -> dict[str, Any]:
     """What the row keeps of a question of `runs.graph.interrupts`. after: the id of the thread's last message when it was asked."""
-    return {**{key: value for key, value in asked.items() if key != "id"}, MARK: {"after": after}}
+    kept = {key: value for key, value in asked.items() if key != "id"}
+    if found := action_review.actions(raw_of(asked), asked.get("responseSchema")):
+        kept["metadata"] = {**kept["metadata"], REVIEW: action_review.wire(found)}
+        kept.setdefault("message", action_review.title(found))
+        kept["responseSchema"] = action_review.answer_schema(found)
+    return {**kept, MARK: {"after": after, "schema": asked.get("responseSchema")}}
+
+
+def raw_of(asked: Mapping[str, Any]) -> Any:
+    """What the graph called `interrupt()` with, out of an interrupt or of what a row keeps of one."""
+    return (asked.get("metadata") or {}).get("langgraph", {}).get("raw")
+
+
+def answer(row: Interrupt, payload: Any, *, cancelled: bool) -> tuple[Any, bool]:
+    """What the graph gets for an answer, and whether it is told of a cancellation instead. Raises InvalidRequest; see `action_review`."""
+    raw = raw_of(row.payload)
+    found = action_review.actions(raw, (row.payload.get(MARK) or {}).get("schema"))
+    return (action_review.answer(raw, found, payload, cancelled=cancelled), False) if found else (payload, cancelled)
 
 
 def interrupt(row: Interrupt) -> dict[str, Any]:
@@ -64,8 +82,7 @@ def _id(row: Interrupt) -> str:
 
 
 def _content(row: Interrupt) -> dict[str, Any]:
-    raw = (row.payload.get("metadata") or {}).get("langgraph", {}).get("raw")
-    content: dict[str, Any] = {"interruptId": row.interrupt_id, "status": row.status.value, "question": _short(raw)}
+    content: dict[str, Any] = {"interruptId": row.interrupt_id, "status": row.status.value, "question": _short(raw_of(row.payload))}
     return {**content, "answer": _short(row.answer)} if row.status is InterruptStatus.ANSWERED else content
 
 
