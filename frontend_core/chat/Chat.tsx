@@ -9,6 +9,7 @@ import styles from "./chat.module.css";
 import { Composer } from "./composer/Composer";
 import { GraphPanel } from "./graph/GraphPanel";
 import { GRAPH_TOGGLE, type PanelState } from "./graph/usePanel";
+import { GO_ON } from "./messages/CutOff";
 import { MessageList } from "./messages/MessageList";
 import { useRegistry } from "./registry";
 import { announcementOf } from "./session/announcement";
@@ -78,6 +79,9 @@ export function Chat({ threadId, known, host, auth, recoveries, offlineModel, gr
                   }}
                   onDismiss={() => {
                     session.dismissFailure();
+                  }}
+                  onGoOn={() => {
+                    send(GO_ON);
                   }}
                 >
                   <OpenInterrupts />

@@ -10,6 +10,7 @@ const answer = (tool?: string, result?: unknown, more: object = {}): Row => ({
   streaming: false,
   stopped: false,
   interrupted: false,
+  cutOff: undefined,
   tools:
     tool === undefined
       ? []

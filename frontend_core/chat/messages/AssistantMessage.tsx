@@ -5,12 +5,19 @@ import { memo } from "react";
 import { Guarded } from "../approvals/desk";
 import type { Row } from "../session/rows";
 import { StopIcon } from "../ui/icons";
+import { CutOff } from "./CutOff";
 import { CopyButton, Markdown } from "./Markdown";
 import styles from "./messages.module.css";
 
 type AssistantRow = Extract<Row, { kind: "assistant" }>;
 
-export const AssistantMessage = memo(function AssistantMessage({ row }: { readonly row: AssistantRow }) {
+interface AssistantMessageProps {
+  readonly row: AssistantRow;
+  /** Asks for the rest of an answer that was cut off. */
+  readonly onGoOn: (() => void) | undefined;
+}
+
+export const AssistantMessage = memo(function AssistantMessage({ row, onGoOn }: AssistantMessageProps) {
   const renderToolCall = useRenderToolCall();
   const finished = !row.streaming && row.text !== "";
   return (
@@ -26,9 +33,10 @@ export const AssistantMessage = memo(function AssistantMessage({ row }: { readon
           ))}
         </div>
       )}
-      {(finished || row.stopped) && (
+      {(finished || row.stopped || row.cutOff !== undefined) && (
         <div className={styles.foot}>
           {row.stopped && <StoppedMark words={row.interrupted ? "Interrupted" : "Stopped"} />}
+          {row.cutOff !== undefined && <CutOff reason={row.cutOff} onGoOn={onGoOn} />}
           {finished && <CopyButton label="Copy answer" text={() => row.text} />}
         </div>
       )}

@@ -17,11 +17,13 @@ interface MessageListProps {
   readonly signedIn: boolean;
   readonly onRetry: () => void;
   readonly onDismiss: () => void;
+  /** Asks for the rest of an answer that was cut off. */
+  readonly onGoOn: () => void;
   /** Stands below the last message. */
   readonly children?: ReactNode;
 }
 
-export function MessageList({ view, welcome, signedIn, onRetry, onDismiss, children }: MessageListProps) {
+export function MessageList({ view, welcome, signedIn, onRetry, onDismiss, onGoOn, children }: MessageListProps) {
   const { scrollRef, contentRef, atEnd, toEnd } = useStickToEnd(view);
   const { rows, phase } = view;
   const failure = signedIn || view.failure?.code !== "unauthorized" ? view.failure : undefined;
@@ -46,7 +48,7 @@ export function MessageList({ view, welcome, signedIn, onRetry, onDismiss, child
             {rows.length === 0 && phase === "loading" && <Skeletons />}
             {rows.map((row) => {
               if (row.kind === "user") return <UserMessage key={row.id} text={row.text} waiting={row.waiting} />;
-              if (row.kind === "assistant") return <AssistantMessage key={row.id} row={row} />;
+              if (row.kind === "assistant") return <AssistantMessage key={row.id} row={row} onGoOn={row === lastRow && phase === "idle" ? onGoOn : undefined} />;
               if (row.kind === "asked") return <AskedCard key={row.id} asked={row.asked} />;
               return (
                 <details key={row.id} className={styles.reasoning}>

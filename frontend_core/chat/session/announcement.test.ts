@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { announcementOf } from "./announcement";
 import type { Row } from "./rows";
 
-const answer = (text: string, stopped = false): Row => ({ kind: "assistant", id: "a", text, tools: [], streaming: false, stopped, interrupted: false });
+const answer = (text: string, stopped = false): Row => ({ kind: "assistant", id: "a", text, tools: [], streaming: false, stopped, interrupted: false, cutOff: undefined });
 const idle = { phase: "idle" as const, stoppedEmpty: false };
 
 describe("announcementOf", () => {

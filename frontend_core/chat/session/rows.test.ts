@@ -62,6 +62,14 @@ describe("buildRows", () => {
     expect(build(TALK).at(-1)).toMatchObject({ stopped: false, interrupted: false });
   });
 
+  it("keeps why the model did not end an answer, also where it has no words", () => {
+    const cut = { id: "a9", role: "assistant", content: "", metadata: { cutOff: "length" } } as Message;
+    const newer = { id: "a8", role: "assistant", content: "x", metadata: { cutOff: "a reason of tomorrow" } } as Message;
+    expect(build([newer, cut]).map((row) => row.kind === "assistant" && row.cutOff)).toEqual([undefined, "length"]);
+    const half: Message = { id: "a9", role: "assistant", content: "Half" };
+    expect(build([{ ...half, metadata: { cutOff: "length" } } as Message], {}, build([half]))[0]).toMatchObject({ cutOff: "length" });
+  });
+
   it("shows a message that is on its way, once", () => {
     const outgoing = { id: "u2", text: "next" };
     expect(build(TALK, { outgoing }).at(-1)).toEqual({ kind: "user", id: "u2", text: "next", waiting: true });

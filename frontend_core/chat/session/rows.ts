@@ -7,6 +7,7 @@
 
 import type { Message, ToolCall, ToolMessage } from "@ag-ui/core";
 import { readAsked, type Asked } from "../approvals/question";
+import { CUT_OFF_REASONS, type CutOffReason } from "../../contract";
 
 export interface ToolRow {
   readonly call: ToolCall;
@@ -27,6 +28,8 @@ export type Row =
       readonly stopped: boolean;
       /** It was cut short and nobody stopped it: the run failed, or its server went away. */
       readonly interrupted: boolean;
+      /** The model did not end its answer. */
+      readonly cutOff: CutOffReason | undefined;
     };
 
 export interface RowInput {
@@ -68,8 +71,9 @@ export function buildRows({ messages, outgoing, running, stopped }: RowInput, pr
       const text = message.content ?? "";
       const tools = (message.toolCalls ?? []).map((call) => toolRow(call, results.get(call.id)));
       const isStopped = stopped.has(message.id) || marked(message, "stopped");
-      if (text === "" && tools.length === 0 && !isStopped) continue;
-      add({ kind: "assistant", id: message.id, text, tools, streaming, stopped: isStopped, interrupted: marked(message, "interrupted") });
+      const cutOff = cutOffOf(message);
+      if (text === "" && tools.length === 0 && !isStopped && cutOff === undefined) continue;
+      add({ kind: "assistant", id: message.id, text, tools, streaming, stopped: isStopped, interrupted: marked(message, "interrupted"), cutOff });
     }
   }
   if (outgoing !== undefined) add({ kind: "user", id: outgoing.id, text: outgoing.text, waiting: true });
@@ -81,6 +85,12 @@ export function buildRows({ messages, outgoing, running, stopped }: RowInput, pr
 export function marked(message: object, mark: "stopped" | "interrupted"): boolean {
   const metadata = "metadata" in message ? message.metadata : undefined;
   return typeof metadata === "object" && metadata !== null && (metadata as Record<string, unknown>)[mark] === true;
+}
+
+function cutOffOf(message: object): CutOffReason | undefined {
+  const metadata = "metadata" in message ? message.metadata : undefined;
+  const told = typeof metadata === "object" && metadata !== null && "cutOff" in metadata ? metadata.cutOff : undefined;
+  return CUT_OFF_REASONS.find((reason) => reason === told);
 }
 
 /** How much a person can read: used to tell when a replay has caught up with what was on the screen. */
@@ -115,7 +125,7 @@ function sameRow(a: Row, b: Row): boolean {
   if (a.kind === "user") return b.kind === "user" && a.waiting === b.waiting;
   if (a.kind === "reasoning") return b.kind === "reasoning" && a.streaming === b.streaming;
   if (a.kind === "asked") return b.kind === "asked";
-  if (b.kind !== "assistant" || a.streaming !== b.streaming || a.stopped !== b.stopped || a.interrupted !== b.interrupted) return false;
+  if (b.kind !== "assistant" || a.streaming !== b.streaming || a.stopped !== b.stopped || a.interrupted !== b.interrupted || a.cutOff !== b.cutOff) return false;
   if (a.tools.length !== b.tools.length) return false;
   return a.tools.every((tool, index) => {
     const other = b.tools[index];

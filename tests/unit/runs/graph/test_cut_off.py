@@ -37,7 +37,7 @@ async def test_text_that_ends_at_the_limit(streams: bool) -> None:
 
 
 async def test_reasoning_that_takes_the_whole_limit() -> None:
-    played = await streamed(AIMessageChunk("", additional_kwargs={"reasoning_content": "hm"}), finish("length"))
+    played = await streamed(AIMessageChunk(content="", additional_kwargs={"reasoning_content": "hm"}), finish("length"))
     [told] = played.custom("middle_core.cut_off")
     [snapshot] = played.of("MESSAGES_SNAPSHOT")
     last = snapshot["messages"][-1]
