@@ -81,7 +81,7 @@ async def open_parts(settings: Settings, specs: Mapping[str, Any]) -> AsyncItera
         with naming("MIDDLE_CORE_BACKEND_URL"):
             backend = BackendClient(settings.resolved_backend_url, http)
         deps = AgentDeps(checkpointer=store.saver, model=model, backend=backend)
-        agents = await registry.load(specs, deps)
+        agents = await registry.load(specs, deps, client_writable=settings.client_writable)
         sources = {
             name: GraphSource(name, agent.graph, AgentRules(agent.client_writable, agent.server_tools, agent.legacy_interrupts))
             for name, agent in agents.items()

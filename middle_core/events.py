@@ -75,6 +75,7 @@ class Custom(StrEnum):
     INTERRUPT_RESOLVED = "middle_core.interrupt_resolved"
     WAITING = "middle_core.waiting"
     REFUSED = "middle_core.refused"
+    STATE_IGNORED = "middle_core.state_ignored"
     CUT_OFF = "middle_core.cut_off"
     CHUNK = "middle_core.chunk"
     OMITTED = "middle_core.omitted"

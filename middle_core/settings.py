@@ -40,6 +40,8 @@ class Settings(BaseSettings):
 
     agents: Annotated[dict[str, str], NoDecode] = Field(default_factory=lambda: parse_agents(DEFAULT_AGENTS))
     """Agent name to import path: `name=pkg.module:attribute`, comma separated."""
+    client_writable: Annotated[dict[str, frozenset[str]], NoDecode] = Field(default_factory=dict)
+    """Keys of an agent's state that a browser may write, beside those of its `AgentSpec`: `name=key key`, comma separated."""
     default_agent: str = ""
     """Empty means the first of `agents`."""
 
@@ -81,6 +83,11 @@ class Settings(BaseSettings):
     @classmethod
     def _agents(cls, value: object) -> object:
         return parse_agents(value) if isinstance(value, str) else value
+
+    @field_validator("client_writable", mode="before")
+    @classmethod
+    def _client_writable(cls, value: object) -> object:
+        return parse_keys(value) if isinstance(value, str) else value
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -175,6 +182,21 @@ def parse_agents(text: str) -> dict[str, str]:
     if not agents:
         raise ValueError("MIDDLE_CORE_AGENTS names no agent.")
     return agents
+
+
+def parse_keys(text: str) -> dict[str, frozenset[str]]:
+    """`a=plan steps,b=notes` as a dict.
+
+    Raises:
+        ValueError: the text says which entry is wrong.
+    """
+    keys: dict[str, frozenset[str]] = {}
+    for entry in filter(None, (part.strip() for part in text.split(","))):
+        name, eq, words = entry.partition("=")
+        if not (eq and name.strip() and words.split()):
+            raise ValueError(f"MIDDLE_CORE_CLIENT_WRITABLE: {entry!r} is not of the form name=key key.")
+        keys[name.strip()] = frozenset(words.split())
+    return keys
 
 
 ELSEWHERE: Final = frozenset({"MIDDLE_CORE_URL"})

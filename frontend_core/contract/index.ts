@@ -305,6 +305,12 @@ export interface RunValue {
   readonly attempt: number;
 }
 
+/** The client wrote a key of the graph's state that it may not write, and it was left as it was. message: for developers. */
+export interface StateIgnoredValue {
+  readonly key: string;
+  readonly message: string;
+}
+
 /** One thread with its active and its last run. */
 export interface ThreadDetail {
   readonly threadId: string;
@@ -392,6 +398,7 @@ export const CUSTOM = {
   INTERRUPT_RESOLVED: "middle_core.interrupt_resolved",
   WAITING: "middle_core.waiting",
   REFUSED: "middle_core.refused",
+  STATE_IGNORED: "middle_core.state_ignored",
   CUT_OFF: "middle_core.cut_off",
   CHUNK: "middle_core.chunk",
   OMITTED: "middle_core.omitted",
@@ -412,6 +419,7 @@ export interface CustomValues {
   readonly "middle_core.interrupt_resolved": InterruptResolvedValue;
   readonly "middle_core.waiting": WaitingValue;
   readonly "middle_core.refused": RefusedValue;
+  readonly "middle_core.state_ignored": StateIgnoredValue;
   readonly "middle_core.cut_off": CutOffValue;
   readonly "middle_core.chunk": ChunkValue;
   readonly "middle_core.omitted": OmittedValue;

@@ -18,6 +18,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from langchain_core.language_models import BaseChatModel
@@ -106,25 +107,31 @@ class Agent:
     legacy_interrupts: bool = False
 
 
-async def load(specs: Mapping[str, Any], deps: AgentDeps) -> dict[str, Agent]:
+async def load(
+    specs: Mapping[str, Any], deps: AgentDeps, *, client_writable: Mapping[str, frozenset[str]] = MappingProxyType({})
+) -> dict[str, Agent]:
     """The agents by name.
 
     Args:
         specs: an import path, or the object itself, by name.
         deps: what factories may use.
+        client_writable: keys that browsers may write, by agent, beside those of its `AgentSpec`.
 
     Raises:
-        AgentNotLoaded: an entry does not lead to a graph.
+        AgentNotLoaded: an entry does not lead to a graph, or names a key or an agent that there is not.
     """
-    return {name: await _load(name, spec, deps) for name, spec in specs.items()}
+    if unknown := client_writable.keys() - specs.keys():
+        raise AgentNotLoaded(f"MIDDLE_CORE_CLIENT_WRITABLE names {', '.join(sorted(unknown))}, and there is no such agent.")
+    return {name: await _load(name, spec, deps, client_writable.get(name, frozenset())) for name, spec in specs.items()}
 
 
-async def _load(name: str, given: Any, deps: AgentDeps) -> Agent:
+async def _load(name: str, given: Any, deps: AgentDeps, opened: frozenset[str]) -> Agent:
     entry = f"{SETTING}: {name}={given}" if isinstance(given, str) else f"agent {name}"
     made = await _call(_attribute(given, entry) if isinstance(given, str) else given, deps, entry)
     spec = made if isinstance(made, AgentSpec) else AgentSpec(graph=made)
     graph = _bound(spec.graph, deps.checkpointer, entry)
-    if unknown := spec.client_writable - graph.channels.keys():
+    writable = spec.client_writable | opened
+    if unknown := writable - graph.channels.keys():
         raise AgentNotLoaded(f"{entry}: client_writable names {', '.join(sorted(unknown))}, which the graph's state does not have.")
     stock = dict(_tool_nodes(graph, ToolNode))
     ours = dict(_tool_nodes(graph, ToolsNode))
@@ -133,7 +140,7 @@ async def _load(name: str, given: Any, deps: AgentDeps) -> Agent:
         name=name,
         description=spec.description,
         graph=leaving_page_calls(graph),
-        client_writable=spec.client_writable,
+        client_writable=writable,
         server_tools=frozenset(tool.name for tool in spec.tools).union(*found),
         stock_tool_nodes=frozenset(stock),
         legacy_interrupts=spec.legacy_interrupts,

@@ -143,6 +143,13 @@ class ChunkValue(Camel):
     data: Any
 
 
+class StateIgnoredValue(Camel):
+    """The client wrote a key of the graph's state that it may not write, and it was left as it was. message: for developers."""
+
+    key: str
+    message: str
+
+
 class OmittedValue(Camel):
     """An event that was too large stood here. type: its type. label: its name, where it was a CUSTOM event."""
 
@@ -175,6 +182,7 @@ VALUES: Final[Mapping[Custom, type[Camel]]] = MappingProxyType(
         Custom.REFUSED: RefusedValue,
         Custom.CUT_OFF: CutOffValue,
         Custom.CHUNK: ChunkValue,
+        Custom.STATE_IGNORED: StateIgnoredValue,
         Custom.OMITTED: OmittedValue,
         Custom.PROGRESS: ProgressValue,
     }

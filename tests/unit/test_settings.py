@@ -29,6 +29,7 @@ def test_a_time_is_a_number_of_seconds(name: str, value: str) -> None:
         ({"heartbeat_s": "abc"}, "MIDDLE_CORE_HEARTBEAT_S: Input should be a valid number"),
         ({"env": "prod"}, "MIDDLE_CORE_ENV: Input should be 'production' or 'dev'"),
         ({"agents": "x"}, "MIDDLE_CORE_AGENTS: 'x' is not of the form"),
+        ({"client_writable": "x="}, "MIDDLE_CORE_CLIENT_WRITABLE: 'x=' is not of the form name=key key"),
         ({"beat_s": 10}, "MIDDLE_CORE_BEAT_S must be at most half of"),
         ({"jwt_secret": "hunter2"}, "Set MIDDLE_CORE_JWT_ISSUER and"),
         ({"cerebras_api_key": 5}, "CEREBRAS_API_KEY: Input should be a valid string"),
@@ -41,6 +42,11 @@ def test_a_wrong_value_is_told_by_the_variables_name(given: dict[str, object], l
     [said] = explained(caught.value)
     assert said.startswith(line)
     assert "hunter2" not in said
+
+
+def test_the_keys_that_a_browser_may_write_are_named_by_agent() -> None:
+    settings = Settings.model_validate({"client_writable": "a=plan steps, b=notes"})
+    assert settings.client_writable == {"a": {"plan", "steps"}, "b": {"notes"}}
 
 
 def test_every_setting_is_read_from_the_variable_that_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -89,6 +89,8 @@ class GraphRun:
         """
         yield custom(Custom.TOPOLOGY, **self._source.topology())
         before, inputs = await self._prepare()
+        for event in self._ignored_state():
+            yield event
         for event in self._notices:
             yield event
         self._notices.clear()
@@ -125,6 +127,19 @@ class GraphRun:
         return [*self._queue.take(), *self._handler.nodes.close("error" if outcome == "error" else "cancelled")]
 
     # Before ------------------------------------------------------------------------------------------
+
+    def _ignored_state(self) -> list[Event]:
+        """A warning for the first key of the graph's state that the client would change and may not. Silence would look like a fault."""
+        source = self._source
+        for key, value in (self._turn or Turn()).unwritable.items():
+            if key in source.input_keys and key in source.output_keys and not _same_json(value, self._state.get(key)):
+                words = (
+                    f"The page wrote {key!r} of the state of {source.name}, which it may not, so it was left as it was. Open the key with "
+                )
+                words += "AgentSpec(client_writable=...) or MIDDLE_CORE_CLIENT_WRITABLE."
+                source.warn_once(words)
+                return [custom(Custom.STATE_IGNORED, key=key, message=words)]
+        return []
 
     async def _prepare(self) -> tuple[list[BaseMessage], list[Any]]:
         """The thread's messages as the run finds them, and the inputs to run the graph with."""
@@ -276,6 +291,13 @@ class GraphRun:
         own = [one["id"] for one in (*turn.results, *turn.messages)]
         stored = history(after[len(before) :], user_parts)
         return [one["id"] for one in stored[: len(own)]] != own or not same(shown, stored[len(own) :])
+
+
+def _same_json(one: Any, other: Any) -> bool:
+    try:
+        return orjson.dumps(one, option=orjson.OPT_SORT_KEYS) == orjson.dumps(other, option=orjson.OPT_SORT_KEYS)
+    except TypeError:  # beyond what JSON can hold, so it is not what was sent to the page
+        return False
 
 
 def _failure(pump: asyncio.Task[None]) -> BaseException | None:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, cast
@@ -27,6 +28,8 @@ from middle_core.runs.graph.thread_state import (
     open_calls,
 )
 from middle_core.runs.intake.turn import AgentRules, ThreadView
+
+logger = logging.getLogger(__name__)
 
 MAX_STATE: Final = 1_000_000
 """Characters of JSON of the client-visible state."""
@@ -51,7 +54,14 @@ class GraphSource:
         self.input_keys = input_keys(graph)
         self.output_keys = output_keys(graph) - _INTERNAL
         self._topology = topology(graph)
+        self._warnings: set[str] = set()
         context_for(graph.context_schema, {})
+
+    def warn_once(self, words: str) -> None:
+        """Log a warning about how this agent is used, the first time only: a page repeats what it does at each turn."""
+        if words not in self._warnings:
+            self._warnings.add(words)
+            logger.warning(words, extra={"agent": self.name})
 
     def topology(self) -> dict[str, Any]:
         """The compiled graph's nodes and edges: see `graphs.topology`."""

@@ -77,6 +77,7 @@ class Turn:
 
     messages: new user messages. results: tool messages for pending client calls. restart_at: the id of the user
     message from which on the thread is dropped first (an edit or a regenerate; the message itself stands in `messages`).
+    unwritable: state that the client sent and may not write; for a warning only.
     basis: the source's own reading of the thread, so that it need not read a long one twice; nobody else looks into it.
     """
 
@@ -85,6 +86,7 @@ class Turn:
     restart_at: str | None = None
     resume: tuple[Resume, ...] = ()
     state: Mapping[str, Any] = field(default_factory=dict)
+    unwritable: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
     context: tuple[dict[str, str], ...] = ()
     tools: tuple[dict[str, Any], ...] = ()
     basis: object = field(default=None, repr=False, compare=False)
@@ -105,6 +107,7 @@ def rebuild(body: RunAgentInput, view: ThreadView, rules: AgentRules) -> Turn:
         restart_at=restart_at,
         resume=resume,
         state=_state(body.state, rules),
+        unwritable=_unwritable(body.state, rules),
         context=_context(body),
         tools=tuple(_tools(body, rules)),
         basis=view.basis,
@@ -201,6 +204,11 @@ def _state(state: Any, rules: AgentRules) -> dict[str, Any]:
     taken = {key: value for key, value in state.items() if key in rules.client_writable}
     _bounded("state", taken, MAX_STATE_CHARS)
     return taken
+
+
+def _unwritable(state: Any, rules: AgentRules) -> dict[str, Any]:
+    """What the client writes and may not. A page sends back all that it was shown, so most of it is no wish to change anything."""
+    return {key: value for key, value in state.items() if key not in rules.client_writable} if isinstance(state, Mapping) else {}
 
 
 def _context(body: RunAgentInput) -> tuple[dict[str, str], ...]:

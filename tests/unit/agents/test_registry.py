@@ -95,3 +95,14 @@ async def test_a_wrong_entry_is_named_with_the_setting_and_the_reason(path: str,
     assert caught.value.detail.startswith(f"MIDDLE_CORE_AGENTS: support={path}: ")
     assert says in caught.value.detail
     assert "hunter2" not in caught.value.detail
+
+
+async def test_a_setting_opens_keys_and_names_what_there_is_not(deps: AgentDeps) -> None:
+    loaded = await load({"a": f"{HERE}:compiled"}, deps, client_writable={"a": frozenset({"messages"})})
+    assert loaded["a"].client_writable == {"messages"}
+    for opened, words in (
+        ({"b": frozenset({"x"})}, "names b, and there is no such agent"),
+        ({"a": frozenset({"x"})}, "client_writable names x"),
+    ):
+        with pytest.raises(AgentNotLoaded, match=words):
+            await load({"a": f"{HERE}:compiled"}, deps, client_writable=opened)
