@@ -11,7 +11,7 @@ WORKERS := --numprocesses=2 --dist=loadscope --no-loadscope-reorder
 help:
 	@sed -n 's/^\([a-z-]*\):.*/  make \1/p' Makefile | sort -u
 
-.PHONY: help setup run test test-fast bench lab hops kills lint fix chromium lock clean sbom images schema contract
+.PHONY: help setup run test test-fast pure coverage bench lab hops kills lint fix chromium lock clean sbom images schema contract
 
 setup: .venv/.done node_modules/.done
 
@@ -42,10 +42,24 @@ run: setup frontend_core/.next/.done
 
 # Everything: rules, types, unit, contracts, scenarios, the page in a real browser. Two workers, a module at a time, in the order of the
 # folders: the slow ones come first. Each worker with browser tests has a site and a browser of its own.
-test: lint frontend_core/.next/.done chromium hops
+test: lint frontend_core/.next/.done chromium hops pure
 	npm run --silent test:unit
 	$(PY) -m pytest $(WORKERS) -m "not e2e"
 	$(PY) -m pytest $(WORKERS) -m e2e
+
+# Every branch of the pure packages has to be reached by their own tests. The laws of the gate run in `make test`; here they add nothing.
+PURE := middle_core/agui/*,middle_core/eventlog/*,middle_core/events.py,middle_core/errors.py
+pure: setup
+	$(PY) -m coverage run --data-file=.coverage.pure -m pytest --quiet --ignore=tests/unit/agui/test_gate_laws.py \
+		tests/unit/agui tests/unit/eventlog tests/unit/test_events.py
+	$(PY) -m coverage report --data-file=.coverage.pure --include='$(PURE)' --fail-under=100
+
+# What all tests but the browser's reach of middle_core, the servers that they start included. A report without a limit.
+coverage: setup frontend_core/.next/.done hops
+	$(PY) -m coverage erase
+	$(PY) -m coverage run --parallel-mode -m pytest $(WORKERS) -m "not e2e"
+	$(PY) -m coverage combine --quiet
+	$(PY) -m coverage report
 
 # The quick part of `make test`.
 test-fast: setup
@@ -113,4 +127,4 @@ lock:
 	sed -i -E -e 's|source = \{ registry = "[^"]+" \}|source = { registry = "." }|' -e 's|url = "[^"]*/([^/"]+)"|path = "\1"|' uv.lock
 
 clean:
-	rm -rf .venv .drift .sbom .lab node_modules frontend_core/.next .data
+	rm -rf .venv .coverage* .drift .sbom .lab node_modules frontend_core/.next .data

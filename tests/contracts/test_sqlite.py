@@ -5,6 +5,8 @@ from __future__ import annotations
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
+import pytest
+
 from middle_core.stores.store import Store
 from middle_core.stores.tail import TailBounds
 from middle_core.stores.urls import open_store
@@ -25,6 +27,7 @@ class TestSqlite(EventLogContract, EventLogLaws, InterruptLogContract):
         assert not store.shared
 
 
+@pytest.mark.slow
 class TestSqliteWithATinyTail(EventLogContract, EventLogLaws, InterruptLogContract):
     """With a tail so small that nearly every read goes to the database."""
 

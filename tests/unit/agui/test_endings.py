@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from middle_core.agui.endings import MAX_WORDS, Cancelled, End, Failed, Finished, opening, terminal, words
+from middle_core.agui.endings import MAX_WORDS, Cancelled, End, Failed, Finished, opening, refused, terminal, words
 from middle_core.agui.gate import MIN_EVENT_BYTES
 from middle_core.agui.jsonable import json_size
 from middle_core.events import ClientRunId, ClientThreadId, Event, RunId
@@ -93,3 +93,11 @@ def test_a_cancelled_run_says_who_and_why_before_it_ends() -> None:
     told, last = terminal(Cancelled("user", "stop\nbutton"), thread_id=THREAD, run_id=RUN, max_event_bytes=MIN_EVENT_BYTES)
     assert told == {"type": "CUSTOM", "name": "middle_core.run_cancelled", "value": {"by": "user", "reason": "stop button"}}
     assert last["outcome"] == {"type": "cancelled"}
+
+
+def test_a_refusal_is_told_on_one_line() -> None:
+    assert refused("model", "I will\nnot") == {
+        "type": "CUSTOM",
+        "name": "middle_core.refused",
+        "value": {"by": "model", "reason": "I will not"},
+    }

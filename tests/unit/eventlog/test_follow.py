@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from middle_core.eventlog.follow import BATCH, follow
+from middle_core.errors import NotFound
+from middle_core.eventlog.follow import BATCH, follow, replay
 from middle_core.events import Record, RunId
 from middle_core.stores.sqlite.database import SqliteDatabase
 from middle_core.stores.sqlite.log import SqliteEventLog
@@ -65,3 +66,24 @@ async def test_batches_are_bounded_and_a_slow_reader_holds_one(hintless: Hintles
     sizes = [len(batch) async for batch in stream]
     assert len(first) == 1
     assert sizes == [BATCH, BATCH, BATCH, 1]
+
+
+async def test_a_run_that_is_over_is_followed_to_its_end_and_from_there_to_nothing(hintless: Hintless) -> None:
+    started = await start(hintless)
+    await end(hintless, started.claim)
+    last = (await everything(hintless, started.run.run_id))[-1].seq
+    for after, left in ((last, []), (last - 1, [last])):
+        stream = follow(hintless, started.run.run_id, after=after, heartbeat_s=60)
+        assert [record.seq async for batch in stream for record in batch] == left
+
+
+async def test_a_run_that_nobody_knows_cannot_be_followed(hintless: Hintless) -> None:
+    with pytest.raises(NotFound):
+        await anext(follow(hintless, RunId("none"), after=0, heartbeat_s=60))
+
+
+async def test_a_replay_is_what_the_log_has_now_however_long_it_is(hintless: Hintless) -> None:
+    started = await start(hintless)
+    assert [record.seq async for record in replay(hintless, started.run.run_id)] == [1], "and it waits for nothing"
+    await hintless.append(started.claim, [text(str(n)) for n in range(2 * BATCH)])
+    assert [record async for record in replay(hintless, started.run.run_id)] == await everything(hintless, started.run.run_id)
