@@ -67,7 +67,7 @@ describe("buildRows", () => {
     const newer = { id: "a8", role: "assistant", content: "x", metadata: { cutOff: "a reason of tomorrow" } } as Message;
     expect(build([newer, cut]).map((row) => row.kind === "assistant" && row.cutOff)).toEqual([undefined, "length"]);
     const half: Message = { id: "a9", role: "assistant", content: "Half" };
-    expect(build([{ ...half, metadata: { cutOff: "length" } } as Message], {}, build([half]))[0]).toMatchObject({ cutOff: "length" });
+    expect(build([{ ...half, metadata: { cutOff: "length" } }], {}, build([half]))[0]).toMatchObject({ cutOff: "length" });
   });
 
   it("shows a message that is on its way, once", () => {
