@@ -42,6 +42,7 @@ from middle_core.transports.chat import door as chat
 from middle_core.transports.http import problems
 from middle_core.transports.http.caller import Caller
 from middle_core.transports.http.correlation import CorrelationMiddleware
+from middle_core.transports.http.request_log import RequestLog
 from middle_core.transports.sse.streams import StreamPolicy
 
 logger = logging.getLogger(__name__)
@@ -188,5 +189,6 @@ def create_app(
         title="middle-core", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False
     )
     problems.install(app)
+    app.add_middleware(RequestLog)
     app.add_middleware(CorrelationMiddleware)
     return app

@@ -28,6 +28,7 @@ from middle_core.node_api.approvals import APPROVALS
 from middle_core.node_api.tool_ledger import LEDGER, LedgerLine
 from middle_core.runs.appender import Appender
 from middle_core.runs.graph.graph_run import GraphRun
+from middle_core.runs.graph.run_report import RunReport
 from middle_core.runs.graph.source import GraphSource
 from middle_core.runs.intake.request import StartRequest
 from middle_core.runs.intake.turn import rebuild
@@ -152,14 +153,16 @@ class Engine:
         gate = self._gate(job.run)
         answering = self._answering(job.claim, cards=offers_cards(job.asked.body), form=self._form(job))
         appender = Appender(self._log.writer(job.claim))
+        report = RunReport(job.run, job.claim.attempt)
         try:
             async with asyncio.TaskGroup() as group:
                 appender.start(group, name=f"append {job.run.run_id}")
-                ended = await self._stream(job, answering, gate, appender)
+                ended = await self._stream(job, answering, gate, appender, report)
                 job.stop.late = True
                 await appender.drain()
                 await self._finish(job, answering, gate, appender, ended)
                 appender.stop()
+                report.log(ended.end, ending_of(ended.end))
         except* Superseded:
             logger.info("run superseded", extra={"run_id": job.run.run_id, "attempt": job.claim.attempt})
 
@@ -173,6 +176,7 @@ class Engine:
         end = Failed(code=error.code, message=error.detail, correlation_id=_correlation_id())
         events = await self._last_events(run, self._answering(claim, cards=False), gate, Ended(end))
         await self._log.append(claim, events, ending=ending_of(end))
+        logger.info("run ended", extra={"run_id": run.run_id, "agent": run.agent, "outcome": "failed", "code": error.code})
 
     async def _waits(self, run: Run) -> bool:
         """Whether a lost run's thread stands at a question that can still be answered, or at an approved action that can
@@ -205,12 +209,13 @@ class Engine:
             correlation_id=_correlation_id(),
         )
 
-    async def _stream(self, job: Job, answering: Answering, gate: Gate, appender: Appender) -> Ended:
+    async def _stream(self, job: Job, answering: Answering, gate: Gate, appender: Appender, report: RunReport) -> Ended:
         """Everything from the agent, through the gate, to the appender. Every way it can end becomes an `Ended`."""
-        opened: list[GraphRun] = []
+        opened = report.graph_runs
 
         async def put(events: Iterable[Event]) -> None:
             for event in events:
+                report.saw(event)
                 legal = gate.feed(event)
                 if gate.end is not None:
                     raise _GateEnded(Ended(gate.end, legal))
