@@ -55,7 +55,7 @@ async def write(log: EventLog, run: Started, rate: float, times: Times) -> None:
 
 async def read(log: EventLog, run: Started, times: Times) -> None:
     """Follow the run to its end."""
-    async for batch in follow(log, run.run.run_id, after=1, heartbeat_s=10):
+    async for batch in follow(log, run.run.run_id, after=1, tick=lambda: 10):
         now = time.perf_counter()
         times.followed += [now - record.event["made"] for record in batch if not record.terminal]
 

@@ -99,7 +99,6 @@ async def open_parts(settings: Settings, specs: Mapping[str, Any]) -> AsyncItera
                 store.questions,
                 supervisor,
                 sources,
-                heartbeat_s=settings.heartbeat_s,
                 stop_wait_s=settings.stop_wait_s,
                 disconnect_grace_s=settings.disconnect_grace_s,
             )

@@ -7,7 +7,7 @@ up for it anywhere. Knows no transport.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from typing import Final
 
 from middle_core.errors import NotFound
@@ -27,15 +27,21 @@ async def replay(log: EventLog, run_id: RunId) -> AsyncIterator[Record]:
         after = records[-1].seq
 
 
-async def follow(log: EventLog, run_id: RunId, *, after: int, heartbeat_s: float) -> AsyncGenerator[list[Record], None]:
-    """The records with seq > after, in order, in batches; an empty batch after `heartbeat_s` of silence, or
-    where a wake-up brought nothing, so that the caller can look around (`EventLog.wake`).
+async def follow(log: EventLog, run_id: RunId, *, after: int, tick: Callable[[], float]) -> AsyncGenerator[list[Record], None]:
+    """The records with seq > after, in order, in batches, until the terminal record; at once where that lies behind `after`.
 
-    Ends after the terminal record, or at once if the run is over and `after` its end. Raises `NotFound`
-    where there is no such run, or none any more. `after` is checked by the caller (`cursor.check_cursor`).
+    An empty batch comes after a tick of silence, and where a wake-up brought nothing (`EventLog.wake`), so that the caller can
+    look around.
+
+    Args:
+        after: checked by the caller (`cursor.check_cursor`).
+        tick: how many seconds of silence bring the next empty batch. Asked before each wait.
+
+    Raises:
+        NotFound: there is no such run, or none any more.
     """
     loop = asyncio.get_running_loop()
-    due = loop.time() + heartbeat_s
+    due = loop.time() + tick()
     woken = False
     while True:
         records = await log.read(run_id, after=after, limit=BATCH)
@@ -44,7 +50,7 @@ async def follow(log: EventLog, run_id: RunId, *, after: int, heartbeat_s: float
             yield records
             if records[-1].terminal:
                 return
-            due = loop.time() + heartbeat_s
+            due = loop.time() + tick()
         else:
             # Nothing new: is there anything to come? Rows are asked, not hints.
             run = await log.get_run(run_id)
@@ -54,5 +60,6 @@ async def follow(log: EventLog, run_id: RunId, *, after: int, heartbeat_s: float
                 return
             if woken or loop.time() >= due:
                 yield []
-                due = loop.time() + heartbeat_s
+                due = loop.time() + tick()
+        due = min(due, loop.time() + tick())  # it may have become shorter while the log was read
         woken = await log.changed(run_id, after=after, within_s=max(0.0, due - loop.time()))

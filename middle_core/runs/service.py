@@ -7,39 +7,46 @@ wire format: it hands out records of the log, and for `connect` the few syntheti
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import uuid_utils
 from ag_ui.core import RunAgentInput
 
-from middle_core.agui.fold import fold
 from middle_core.agui.gate import opening
 from middle_core.auth import access
 from middle_core.auth.principal import Principal
 from middle_core.errors import Draining, InterruptUnknown, InvalidRequest, NotFound, ThreadBusy
 from middle_core.eventlog.cursor import check_cursor, parse_cursor
-from middle_core.eventlog.follow import follow, replay
-from middle_core.eventlog.interrupts import CLAIMABLE, Interrupt, InterruptKind
+from middle_core.eventlog.interrupts import CLAIMABLE, Interrupt
 from middle_core.eventlog.port import EventLog, InterruptLog
-from middle_core.eventlog.records import Existing, ListedThread, NewRun, NewThread, Run, RunStatus, Started, Thread
-from middle_core.events import ClientThreadId, Custom, Event, EventType, Record, RunId, ThreadId
+from middle_core.eventlog.records import ListedThread, NewRun, NewThread, Run, Started, Thread
+from middle_core.events import ClientThreadId, RunId, ThreadId
 from middle_core.runs.engine import Job, StopCause
+from middle_core.runs.follower import Follower
 from middle_core.runs.graph.source import GraphSource
-from middle_core.runs.intake.request import StartRequest, interrupt_form, own_request
-from middle_core.runs.opening import Connection, plain_end, snapshot
-from middle_core.runs.questions import custom_event
-from middle_core.runs.questions.answering import answered_ids, to_go_on
-from middle_core.runs.questions.approval_card import interrupt, offers_cards, with_cards
+from middle_core.runs.intake.request import StartRequest, own_request
+from middle_core.runs.opening import Opening, ThreadOpener, of_new_thread
+from middle_core.runs.questions.answering import answered_ids
+from middle_core.runs.questions.approval_card import offers_cards
 from middle_core.runs.questions.continuation import Continuations
-from middle_core.runs.questions.custom_event import QuestionForm, form_of
 from middle_core.runs.supervisor import Supervisor
 
-PAGE: Final = 1000
 MAX_DIGITS: Final = 18
 """Of a time in a page cursor: what a database's integer surely holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """A legal stream for a client that opens a thread: the opening's `before`, then the follower's records, or the opening's `end`.
+
+    Args:
+        follower: None where nothing runs in the thread.
+    """
+
+    opening: Opening
+    follower: Follower | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +76,6 @@ class RunService:
         supervisor: Supervisor,
         sources: Mapping[str, GraphSource],
         *,
-        heartbeat_s: float,
         stop_wait_s: float,
         disconnect_grace_s: float,
     ) -> None:
@@ -77,9 +83,9 @@ class RunService:
         self._questions = questions
         self._supervisor = supervisor
         self._sources = sources
-        self._heartbeat_s = heartbeat_s
         self._stop_wait_s = stop_wait_s
         self._disconnect_grace_s = disconnect_grace_s
+        self._opener = ThreadOpener(log, questions)
         self._continuations = Continuations(log, questions, leaving=lambda: supervisor.draining)
 
     @property
@@ -97,8 +103,8 @@ class RunService:
         await self._log.ping()
 
     # starting --------------------------------------------------------------------------------------
-    async def start(self, principal: Principal, agent: str, asked: StartRequest) -> Run:
-        """Start a run, or find the one that the same request started before.
+    async def start(self, principal: Principal, agent: str, asked: StartRequest) -> Follower:
+        """Start a run, or find the one that the same request started before. Returns its follower, at the beginning.
 
         Raises NotFound (no such agent), InvalidRequest, RunIdConflict, ThreadBusy, Draining.
         """
@@ -106,7 +112,7 @@ class RunService:
             raise Draining(retry_after=5)
         if agent not in self._sources:
             raise NotFound(f"There is no agent called {agent[:64]!r} here.")
-        return await self._supervisor.shielded(self._start(principal, agent, asked))
+        return self._follower(principal, await self._supervisor.shielded(self._start(principal, agent, asked)))
 
     async def _start(self, principal: Principal, agent: str, asked: StartRequest) -> Run:
         deadline = asyncio.get_running_loop().time() + self._stop_wait_s
@@ -116,7 +122,6 @@ class RunService:
             except ThreadBusy:
                 same = await self._wait_for_stop(principal, asked, deadline)
             if same is not None:
-                self._refresh(principal, same)
                 return same
 
     async def _create(self, principal: Principal, agent: str, asked: StartRequest) -> Run:
@@ -144,9 +149,7 @@ class RunService:
             parent_run_id=None if parent is None else parent.client_run_id,
         )
         made = await self._log.create_run(new, first)
-        if isinstance(made, Existing):
-            self._refresh(principal, made.run)
-        else:
+        if isinstance(made, Started):
             self._begin(made, principal, asked)
         return made.run
 
@@ -177,7 +180,7 @@ class RunService:
                     return None
             if asked.multitask_strategy != "interrupt":
                 raise ThreadBusy
-            await self._stop(active, "a new message came")
+            await self._request_stop(active, "a new message came")
         await self._until_over(active, deadline)
         return None
 
@@ -197,18 +200,31 @@ class RunService:
             now = await self._log.get_run(run.run_id)
 
     # following -------------------------------------------------------------------------------------
-    async def attach(self, principal: Principal, run_id: str, cursor: str | None, *, further: bool = False) -> tuple[Run, int]:
-        """The run and the place in it from which to follow. Raises NotFound, InvalidCursor.
+    async def attach(self, principal: Principal, run_id: str, cursor: str | None, *, further: bool = False) -> Follower:
+        """A follower of the run, at the place that the cursor names.
 
-        further: the cursor may lie in another run of the thread, as a stream that goes on through a pause gives it; then it is that run.
+        Args:
+            cursor: `Last-Event-ID`.
+            further: the cursor may lie in another run of the thread, as a stream that goes on through a pause gives it. Then
+                that run is followed.
+
+        Raises:
+            NotFound: the caller has no such run.
+            InvalidCursor: the cursor is malformed, or lies beyond the end.
         """
         run = access.may_see(principal, await self._log.get_run(RunId(run_id)))
         if further and (later := await self._log.get_run(RunId((cursor or "").rpartition(":")[0]))) and later.thread_id == run.thread_id:
             run = later
         after = parse_cursor(cursor, run.run_id)
         check_cursor(after, last_seq=run.last_seq)
+        return self._follower(principal, run, after=after)
+
+    def _follower(self, principal: Principal, run: Run, *, after: int = 0) -> Follower:
+        """The caller's follower of a run of the caller. It brought a token, which may be fresher than the run's."""
         self._refresh(principal, run)
-        return run, after
+        return Follower(
+            run, after=after, principal=principal, log=self._log, supervisor=self._supervisor, continuations=self._continuations
+        )
 
     async def asked(self, principal: Principal, thread_id: ClientThreadId, interrupt_ids: Collection[str]) -> str:
         """The agent of the thread that asked these. Raises NotFound (the thread), InterruptUnknown."""
@@ -217,36 +233,6 @@ class RunService:
         if not known.issuperset(interrupt_ids):
             raise InterruptUnknown
         return thread.agent
-
-    async def follow(
-        self, run_id: RunId, *, after: int, tick_s: float | None = None, hold: bool = False
-    ) -> AsyncGenerator[Sequence[Record], None]:
-        """The run's records beyond `after`, in batches, until its end; an empty batch for each `tick_s` of silence.
-
-        hold: a run that stopped at a question is not the end. What decides the question goes on, with that run's records.
-        """
-        tick_s = tick_s or self._heartbeat_s
-        following: RunId | None = run_id
-        while following is not None:
-            batches = follow(self._log, following, after=after, heartbeat_s=tick_s)
-            async with self._supervisor.following(following), aclosing(batches):
-                async for batch in batches:
-                    yield batch
-            run = await self._log.get_run(following) if hold else None
-            following, after = None, 0
-            if run is not None and run.status is RunStatus.INTERRUPTED:
-                async with aclosing(self._continuations.wait(run, tick_s=tick_s)) as ticks:
-                    async for following in ticks:
-                        if following is None:
-                            yield []
-
-    def send_away(self, run_id: RunId) -> None:
-        """The caller ends its stream by itself and not because its client left: the client may come back."""
-        self._supervisor.send_away(run_id)
-
-    def released(self, run_id: RunId) -> None:
-        """The client that started or followed the run is gone, or has its answer."""
-        self._supervisor.released(run_id)
 
     async def connect(self, principal: Principal, thread_id: ClientThreadId, agent: str, body: RunAgentInput) -> Connection:
         """What a client that opens a thread has to see: the thread as it is with its open questions, then the active run, live.
@@ -258,67 +244,20 @@ class RunService:
         if source is None:
             raise NotFound(f"There is no agent called {agent[:64]!r} here.")
         if thread is None:
-            before = snapshot(thread_id, f"connect-{thread_id}", [], topology=source.topology())
-            return Connection(run=None, after=0, before=before, end=plain_end(thread_id))
-        cards = offers_cards(body)
+            return Connection(of_new_thread(thread_id, source))
         active = await self._log.active_run(thread.thread_id)
         if active is None:
-            # Before the thread itself: of a run that comes in between, a page must not think that it has seen it.
-            last = await self._log.last_run(thread.thread_id)
-            view = await source.view(thread.thread_id)
-            rows = await self._questions.of_thread(thread.thread_id)
-            open_ids = {str(one["id"]) for one in view.interrupts}
-            if not to_go_on(rows, open_ids):
-                run_id = last.client_run_id if last is not None else f"connect-{thread_id}"
-                messages, state = with_cards(view.messages, rows, cards=cards), await source.state(thread.thread_id)
-                before = snapshot(thread_id, run_id, messages, state=state, last=last, topology=source.topology())
-                waiting = [row for row in rows if row.pending and not row.late and row.interrupt_id in open_ids]
-                asked = [interrupt(row) for row in waiting if not (cards and row.kind is InterruptKind.APPROVAL)]
-                form = form_of(interrupt_form(body), source.rules)
-                told = custom_event.events(asked, form)
-                end = [*told, *plain_end(thread_id, run_id, asked if form is QuestionForm.OUTCOME else ())]
-                return Connection(run=None, after=0, before=before, end=end)
+            if (idle := await self._opener.idle(thread, source, body)) is not None:
+                return Connection(idle)
             try:
-                active = await self.start(principal, thread.agent, own_request(body, intent="go_on"))
+                active = (await self.start(principal, thread.agent, own_request(body, intent="go_on"))).run
             except ThreadBusy:  # another tab was quicker
                 return await self.connect(principal, thread_id, agent, body)
-        self._refresh(principal, active)
-        return await self._connect_busy(thread, active, source, cards=cards)
-
-    async def _connect_busy(self, thread: Thread, run: Run, source: GraphSource, *, cards: bool) -> Connection:
-        """The thread as it was before this run, with the messages that the run took in; its records follow."""
-        taken = await self._turn_messages(run)
-        made = {message["id"] for message in taken}
-        view = await source.view(thread.thread_id)
-        events = [record.event async for record in replay(self._log, run.run_id)]
-        made.update(partial.message_id for partial in fold(events))
-        made.update(event["messageId"] for event in events if event["type"] == EventType.TOOL_CALL_RESULT)
-        # What stands behind the words it took in was made by this run, also where the log does not show it yet.
-        end = next((at for at, message in enumerate(view.messages) if taken and message["id"] == taken[0]["id"]), None)
-        messages = [message for message in view.messages[:end] if message["id"] not in made] + list(taken)
-        rows = [row for row in await self._questions.of_thread(thread.thread_id) if row.run_id != run.run_id]
-        messages = with_cards(messages, rows, cards=cards)
-        before = snapshot(thread.client_thread_id, run.client_run_id, messages, state=await source.state(thread.thread_id))
-        # The opening record is RUN_STARTED, which the synthetic one stands for.
-        return Connection(run=run, after=1, before=before, end=[])
-
-    async def _turn_messages(self, run: Run) -> Sequence[Event]:
-        """The user messages that the run took in. They are in the log a moment after its start: wait for that."""
-        seen = 0
-        while True:
-            for record in await self._log.read(run.run_id, after=seen, limit=PAGE):
-                seen = record.seq
-                event = record.event
-                if event.get("name") == Custom.TURN:
-                    messages: Sequence[Event] = event["value"]["messages"]
-                    return messages
-                if record.terminal:
-                    return []
-            if not await self._log.changed(run.run_id, after=seen, within_s=1.0) and await self._log.get_run(run.run_id) is None:
-                raise NotFound  # deleted meanwhile, with its thread
+        follower = self._follower(principal, active, after=1)
+        return Connection(await self._opener.busy(thread, active, source, cards=offers_cards(body)), follower)
 
     # stopping --------------------------------------------------------------------------------------
-    async def stop(self, principal: Principal, thread_id: ClientThreadId, run_id: str | None) -> bool:
+    async def stop_thread(self, principal: Principal, thread_id: ClientThreadId, run_id: str | None) -> bool:
         """Stop the thread's active run (or the named one, by either id), or withdraw what is asked in it. False if there is neither."""
         thread = await self._log.get_thread(principal.owner, thread_id)
         if thread is None:
@@ -331,7 +270,7 @@ class RunService:
                 active = await self._log.active_run(thread.thread_id)
         if active is None or (run_id is not None and run_id not in {active.run_id, active.client_run_id}):
             return False
-        return await self._supervisor.shielded(self._stop(active, "stopped by the user"))
+        return await self._supervisor.shielded(self._request_stop(active, "stopped by the user"))
 
     async def _withdraw(self, principal: Principal, thread: Thread) -> bool:
         """Take back the questions that the idle thread stands at. False if it stands at none."""
@@ -342,15 +281,15 @@ class RunService:
         if not (await source.view(thread.thread_id)).interrupts:
             return False
         body = RunAgentInput(thread_id=thread.client_thread_id, run_id="-", state={}, messages=[], tools=[], context=[], forwarded_props={})
-        run = await self.start(principal, thread.agent, own_request(body, intent="withdraw"))
+        run = (await self.start(principal, thread.agent, own_request(body, intent="withdraw"))).run
         await self._until_over(run, asyncio.get_running_loop().time() + self._stop_wait_s)
         return True
 
-    async def _stop(self, run: Run, reason: str) -> bool:
+    async def _request_stop(self, run: Run, reason: str) -> bool:
         """Durable intent first, then the task."""
         stopped = await self._log.request_cancel(run.run_id, reason)
         if stopped:
-            self._supervisor.stop(run.run_id, by=StopCause.USER, reason=reason)
+            self._supervisor.cancel(run.run_id, by=StopCause.USER, reason=reason)
         return stopped
 
     # threads ---------------------------------------------------------------------------------------
@@ -372,7 +311,7 @@ class RunService:
         """Delete a thread with everything of it. An active run is stopped first. Raises NotFound, ThreadBusy."""
         status = await self.thread(principal, thread_id)
         if status.active is not None:
-            await self._stop(status.active, "the conversation was deleted")
+            await self._request_stop(status.active, "the conversation was deleted")
             await self._until_over(status.active, asyncio.get_running_loop().time() + self._stop_wait_s)
         await self._log.delete_thread(status.thread.thread_id)
 

@@ -95,7 +95,7 @@ class Supervisor:
         task.add_done_callback(lambda done: self._forget(run_id, done))
         reason = self._early_stops.pop(run_id, None)
         if reason is not None:
-            self.stop(run_id, by=StopCause.USER, reason=reason)
+            self.cancel(run_id, by=StopCause.USER, reason=reason)
 
     async def shielded(self, work: Coroutine[Any, Any, T]) -> T:
         """Finish the work even if the caller goes away: for what must not happen by half."""
@@ -104,7 +104,7 @@ class Supervisor:
         task.add_done_callback(self._loose.discard)
         return await asyncio.shield(task)
 
-    def stop(self, run_id: RunId, *, by: StopCause, reason: str) -> None:
+    def cancel(self, run_id: RunId, *, by: StopCause, reason: str) -> None:
         """Cancel the run's task, once. A run that is just about to start is stopped as it does."""
         handle = self._handles.get(run_id)
         if handle is None:
@@ -123,8 +123,8 @@ class Supervisor:
         return None if handle is None else handle.job.principal
 
     @asynccontextmanager
-    async def following(self, run_id: RunId) -> AsyncIterator[None]:
-        """Count a follower. When the last one leaves, a run that is bound to its followers gets its grace."""
+    async def attached(self, run_id: RunId) -> AsyncIterator[None]:
+        """Count a follower while it reads. When the last one leaves, a run that is bound to its followers gets its grace."""
         handle = self._handles.get(run_id)
         if handle is None:
             yield
@@ -136,9 +136,9 @@ class Supervisor:
             yield
         finally:
             handle.followers -= 1
-            self.released(run_id)
+            self.client_left(run_id)
 
-    def released(self, run_id: RunId) -> None:
+    def client_left(self, run_id: RunId) -> None:
         """A client is gone, whether or not it ever followed. If nobody else follows, the grace begins; not in a drain, which
         gives the run its own time.
         """
@@ -153,7 +153,7 @@ class Supervisor:
         """The stream that ends now is ended by the server: its client may come back, whatever the grace."""
         if (handle := self._handles.get(run_id)) is not None:
             handle.sent_away = True
-            self.released(run_id)
+            self.client_left(run_id)
 
     def _disarm(self, handle: Handle) -> None:
         if handle.deadline is not None:
@@ -174,7 +174,7 @@ class Supervisor:
         if tasks and within_s > 0:
             await asyncio.wait(tasks, timeout=within_s)
         for run_id in list(self._handles):
-            self.stop(run_id, by=StopCause.SHUTDOWN, reason="the server is stopping")
+            self.cancel(run_id, by=StopCause.SHUTDOWN, reason="the server is stopping")
         left = [handle.task for handle in self._handles.values()] + list(self._loose)
         if left:
             await asyncio.wait(left)
@@ -185,7 +185,7 @@ class Supervisor:
 
         async def stop() -> None:
             await self._log.request_cancel(run_id, reason)
-            self.stop(run_id, by=StopCause.USER, reason=reason)
+            self.cancel(run_id, by=StopCause.USER, reason=reason)
 
         task = asyncio.create_task(stop())
         self._loose.add(task)
@@ -210,9 +210,9 @@ class Supervisor:
     async def _beat(self) -> None:
         beat = await self._log.beat([handle.job.claim for handle in self._handles.values()], lease_s=self.lease_s)
         for run_id in beat.superseded:
-            self.stop(run_id, by=StopCause.SUPERSEDED, reason="another attempt owns the run")
+            self.cancel(run_id, by=StopCause.SUPERSEDED, reason="another attempt owns the run")
         for run_id in beat.cancel_requested:
-            self.stop(run_id, by=StopCause.USER, reason="stopped")
+            self.cancel(run_id, by=StopCause.USER, reason="stopped")
         await self._end_orphans()
         await self._end_strays()
         await self._questions.expire()

@@ -80,7 +80,7 @@ async def everything(log: EventLog, run_id: RunId) -> list[Record]:
 
 async def drain(log: EventLog, run_id: RunId, after: int = 0) -> list[Record]:
     """Follow until the terminal record."""
-    return [record async for batch in follow(log, run_id, after=after, heartbeat_s=5.0) for record in batch]
+    return [record async for batch in follow(log, run_id, after=after, tick=lambda: 5.0) for record in batch]
 
 
 def of_kind(outcomes: Sequence[Any], kind: type) -> list[Any]:
@@ -596,7 +596,7 @@ class EventLogContract(StoreContract):
 
     async def test_silence_gives_an_empty_batch_and_then_goes_on(self, log: EventLog) -> None:
         started = await start(log)
-        stream = follow(log, started.run.run_id, after=1, heartbeat_s=0.02)
+        stream = follow(log, started.run.run_id, after=1, tick=lambda: 0.02)
         async with asyncio.timeout(10):
             assert await anext(stream) == []
             assert await anext(stream) == []
@@ -607,7 +607,7 @@ class EventLogContract(StoreContract):
 
     async def test_wake_lets_followers_look_around(self, log: EventLog) -> None:
         started = await start(log)
-        streams = [follow(log, started.run.run_id, after=1, heartbeat_s=60) for _ in range(5)]
+        streams = [follow(log, started.run.run_id, after=1, tick=lambda: 60) for _ in range(5)]
         async with asyncio.timeout(10), asyncio.TaskGroup() as group:
             batches = [group.create_task(anext(stream, None)) for stream in streams]
             while not all(batch.done() for batch in batches):
@@ -620,7 +620,7 @@ class EventLogContract(StoreContract):
     async def test_a_follower_learns_that_its_run_is_deleted(self, log: EventLog, thread: Thread) -> None:
         started = await start(log, thread)
         await end(log, started.claim)
-        stream = follow(log, started.run.run_id, after=0, heartbeat_s=0.02)
+        stream = follow(log, started.run.run_id, after=0, tick=lambda: 0.02)
         assert len(await anext(stream)) == 2
         await log.delete_thread(thread.thread_id)
         with pytest.raises(NotFound):

@@ -41,11 +41,11 @@ class Follower:
     stream: AsyncGenerator[list[Record], None] | None = None
     seen: list[Record] = field(default_factory=list)
 
-    async def pull(self, *, heartbeat_s: float) -> bool:
+    async def pull(self, *, tick_s: float) -> bool:
         """Take one batch, after attaching again if needed. False for an empty batch or at the end."""
         if self.stream is None:
             after = self.seen[-1].seq if self.seen else 0
-            self.stream = follow(self.log, self.run_id, after=after, heartbeat_s=heartbeat_s)
+            self.stream = follow(self.log, self.run_id, after=after, tick=lambda: tick_s)
         batch: list[Record] = await anext(self.stream, [])
         self.seen += batch
         return bool(batch)
@@ -84,7 +84,7 @@ class EventLogLaws(StoreContract):
                     if what == "append":
                         await log.append(claim, [text(str(n)) for n in range(argument)])
                     elif what == "pull":
-                        await followers[argument].pull(heartbeat_s=0)
+                        await followers[argument].pull(tick_s=0)
                     elif what == "drop":
                         await followers[argument].drop()
                     else:
@@ -93,7 +93,7 @@ class EventLogLaws(StoreContract):
                 whole = await everything(log, started.run.run_id)
                 for follower in followers:
                     await follower.drop()
-                    while await follower.pull(heartbeat_s=5):
+                    while await follower.pull(tick_s=5):
                         pass
                     assert follower.seen == whole
                 assert [record.terminal for record in whole] == [False] * (len(whole) - 1) + [True]
@@ -119,9 +119,9 @@ class EventLogLaws(StoreContract):
                 async def watch(follower: Follower, pulls: list[int]) -> None:
                     for count in pulls:
                         for _ in range(count):
-                            await follower.pull(heartbeat_s=5)
+                            await follower.pull(tick_s=5)
                         await follower.drop()
-                    while await follower.pull(heartbeat_s=5):
+                    while await follower.pull(tick_s=5):
                         pass
 
                 followers = [Follower(log, started.run.run_id) for _ in drops]

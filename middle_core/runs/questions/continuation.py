@@ -46,10 +46,14 @@ class Continuations:
         known = [(row.run_number, row.run_id) for row in rows] + ([] if newest is None else [(newest.number, newest.run_id)])
         return min((one for one in known if one[0] > run.number), default=(0, None))[1]
 
-    async def wait(self, run: Run, *, tick_s: float) -> AsyncGenerator[RunId | None, None]:
-        """None for each `tick_s` without one, then the run. Ends without one where the thread is deleted."""
+    async def wait(self, run: Run, *, tick: Callable[[], float]) -> AsyncGenerator[RunId | None, None]:
+        """None for each tick without one, then the run. Ends without one where the thread is deleted.
+
+        Args:
+            tick: how many seconds without a run bring the next None.
+        """
         loop = asyncio.get_running_loop()
-        due = loop.time() + tick_s
+        due = loop.time() + tick()
         hint = asyncio.Event()
         self._waiting.setdefault(run.thread_id, set()).add(hint)
         try:
@@ -60,7 +64,7 @@ class Continuations:
                     return
                 if self._leaving() or loop.time() >= due:
                     yield None
-                    due = loop.time() + tick_s
+                    due = loop.time() + tick()
                 await self._change(run, hint, within_s=min(LOOK_S, max(0.0, due - loop.time())))
         finally:
             waiting = self._waiting[run.thread_id]

@@ -5,6 +5,7 @@ how a run works.
 """
 
 # No `from __future__ import annotations`: FastAPI would look names up in the module, but `Who` is local to `router`.
+from collections.abc import Sequence
 from typing import Annotated
 
 from ag_ui.core import RunAgentInput
@@ -16,6 +17,7 @@ from middle_core.auth.principal import Principal
 from middle_core.contract.info import Info
 from middle_core.errors import NotFound
 from middle_core.events import ClientThreadId
+from middle_core.runs.follower import Follower
 from middle_core.runs.intake.request import check_id, start_request
 from middle_core.runs.service import RunService
 from middle_core.transports.agui import frames as agui
@@ -55,22 +57,22 @@ def router(  # noqa: C901 - one function for each endpoint, all small
         except ValidationError as error:
             raise invalid(error) from error
 
+    def stream(follower: Follower, *, before: Sequence[bytes] = ()) -> StreamingResponse:
+        chunks = streams.event_stream(follower, policy=policy, encode=agui.frames, before=before)
+        return streams.response(chunks, run_id=follower.run.run_id)
+
     async def run(request: Request, principal: Principal, agent: str, idempotency_key: str | None) -> StreamingResponse:
         raw, body = await body_of(request)
         started = await service.start(principal, agent, start_request(body, raw, idempotency_key=idempotency_key))
-        chunks = streams.follow(service, principal, started, after=0, policy=policy, encode=agui.frames)
-        return streams.response(chunks, run_id=started.run_id)
+        return stream(started)
 
     async def connect(request: Request, principal: Principal, agent: str) -> StreamingResponse:
         _, body = await body_of(request)
         connection = await service.connect(principal, ClientThreadId(check_id("threadId", body.thread_id)), agent, body)
-        before = [agui.synthetic(event) for event in connection.before]
-        if connection.run is None:
-            return streams.response(streams.synthetic([*before, *map(agui.synthetic, connection.end)]))
-        chunks = streams.follow(
-            service, principal, connection.run, after=connection.after, policy=policy, before=before, encode=agui.frames
-        )
-        return streams.response(chunks, run_id=connection.run.run_id)
+        before = [agui.synthetic(event) for event in connection.opening.before]
+        if connection.follower is None:
+            return streams.response(streams.synthetic([*before, *map(agui.synthetic, connection.opening.end)]))
+        return stream(connection.follower, before=before)
 
     async def stop(request: Request, principal: Principal) -> Stopped:
         raw = await read_json_bytes(request, max_bytes=max_body_bytes)
@@ -79,7 +81,7 @@ def router(  # noqa: C901 - one function for each endpoint, all small
         except ValidationError as error:
             raise invalid(error) from error
         thread_id = ClientThreadId(check_id("threadId", asked.thread_id))
-        return Stopped(stopped=await service.stop(principal, thread_id, asked.run_id))
+        return Stopped(stopped=await service.stop_thread(principal, thread_id, asked.run_id))
 
     def known(agent: str) -> str:
         if agent not in service.agents:
@@ -94,8 +96,7 @@ def router(  # noqa: C901 - one function for each endpoint, all small
     @routes.get("/runs/{run_id}/events")
     async def get_events(principal: Who, run_id: str, last_event_id: Annotated[str | None, Header()] = None) -> StreamingResponse:
         """Follow a run from a cursor."""
-        run, after = await service.attach(principal, run_id, last_event_id)
-        return streams.response(streams.follow(service, principal, run, after=after, policy=policy, encode=agui.frames), run_id=run.run_id)
+        return stream(await service.attach(principal, run_id, last_event_id))
 
     @routes.post("")
     async def post_run(request: Request, principal: Who, idempotency_key: Annotated[str | None, Header()] = None) -> StreamingResponse:

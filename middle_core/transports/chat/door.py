@@ -6,7 +6,6 @@ come from one projection of the run's records (`transports.chat.events`). This m
 
 # No `from __future__ import annotations`: FastAPI would look names up in the module, but `Who` is local to `router`.
 import asyncio
-import time
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -19,8 +18,8 @@ from starlette.types import Receive, Scope, Send
 
 from middle_core.auth.principal import Principal
 from middle_core.errors import Draining, InvalidRequest, MiddleCoreError, NotFound, Unauthorized
-from middle_core.eventlog.records import Run
-from middle_core.events import ClientThreadId, RunId
+from middle_core.events import ClientThreadId
+from middle_core.runs.follower import Follower, SentAway
 from middle_core.runs.intake.request import StartRequest
 from middle_core.runs.service import RunService
 from middle_core.transports.chat.events import ChatFrames, ChatProjector
@@ -84,21 +83,19 @@ class ChatDoor:
         agent = await self._service.asked(principal, ClientThreadId(asked.thread_id), {one.interrupt_id for one in asked.answers})
         return await self._answer(request, principal, want, agent, resume_request(asked, raw, idempotency_key=want.key))
 
-    def stream(self, principal: Principal, want: Want, run: Run, *, after: int) -> StreamingResponse:
-        """The turn as a stream. after: the seq of the last record that the client has."""
-        chunks = streams.follow(
-            self._service,
-            principal,
-            run,
-            after=0,
+    def stream(self, want: Want, follower: Follower) -> StreamingResponse:
+        """The turn as it happens. What the client has of it is projected too, from the beginning, and not sent again."""
+        chunks = streams.event_stream(
+            follower,
             policy=self._policy,
-            before=[b"retry: %d\n\n" % RETRY_MS],
-            encode=ChatFrames(after=after, tokens=want.tokens, hold=want.hold),
+            encode=ChatFrames(after=follower.after, tokens=want.tokens, hold=want.hold),
             goodbye=_goodbye,
+            before=[b"retry: %d\n\n" % RETRY_MS],
+            after=0,
             hold=want.hold,
         )
-        headers = {**streams.HEADERS, "X-Run-Id": run.run_id, "Vary": "Accept"}
-        return _Watched(self._service, run.run_id, chunks, headers=headers)
+        headers = {**streams.HEADERS, "X-Run-Id": follower.run.run_id, "Vary": "Accept"}
+        return _Watched(follower, chunks, headers=headers)
 
     async def _body(self, request: Request, kind: type[BodyT]) -> tuple[bytes, BodyT]:
         raw = await read_json_bytes(request, max_bytes=self._max_body_bytes)
@@ -111,16 +108,16 @@ class ChatDoor:
         streaming = wants_stream(", ".join(request.headers.getlist("accept")))
         if want.hold and not streaming:
             raise InvalidRequest("hold: only with Accept: text/event-stream. A JSON answer comes when the turn has ended or is paused.")
-        run = await self._service.start(principal, agent, asked)
+        follower = await self._service.start(principal, agent, asked)
         if streaming:
-            return self.stream(principal, want, run, after=0)
+            return self.stream(want, follower)
         try:
-            response = await _unless_gone(request, _whole(self._service, principal, run.run_id))
+            response = await _unless_gone(request, _whole(follower))
         finally:
-            self._service.released(run.run_id)
+            follower.client_left()
         if response is None:
             return Response(status_code=499)  # to nobody
-        headers = {"X-Run-Id": run.run_id, "Vary": "Accept", "Cache-Control": "no-store"}
+        headers = {"X-Run-Id": follower.run.run_id, "Vary": "Accept", "Cache-Control": "no-store"}
         return Response(response.encoded(), media_type=JSON, headers=headers)
 
 
@@ -146,8 +143,7 @@ def router(service: RunService, caller: Caller, policy: StreamPolicy, *, default
         principal: Who, want: Wanted, run_id: str, last_event_id: Annotated[str | None, Header()] = None
     ) -> StreamingResponse:
         """Follow a turn from a place in it."""
-        run, after = await service.attach(principal, run_id, last_event_id, further=want.hold)
-        return door.stream(principal, want, run, after=after)
+        return door.stream(want, await service.attach(principal, run_id, last_event_id, further=want.hold))
 
     @routes.post("/{agent}", responses=TURN, openapi_extra=MESSAGE_BODY)
     async def post_agent_chat(request: Request, principal: Who, want: Wanted, agent: str) -> Response:
@@ -160,18 +156,17 @@ def router(service: RunService, caller: Caller, policy: StreamPolicy, *, default
 
 
 class _Watched(StreamingResponse):
-    """A stream that tells the service when its client leaves, even before the client has read anything."""
+    """A stream that says when its client is gone, even before the client has read anything."""
 
-    def __init__(self, service: RunService, run_id: RunId, chunks: AsyncIterator[bytes], *, headers: dict[str, str]) -> None:
+    def __init__(self, follower: Follower, chunks: AsyncIterator[bytes], *, headers: dict[str, str]) -> None:
         super().__init__(chunks, headers=headers, media_type=None)
-        self._service = service
-        self._run_id = run_id
+        self._follower = follower
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             await super().__call__(scope, receive, send)
         finally:
-            self._service.released(self._run_id)
+            self._follower.client_left()
 
 
 def _goodbye(reason: str, retry_after_ms: int) -> bytes:
@@ -179,19 +174,18 @@ def _goodbye(reason: str, retry_after_ms: int) -> bytes:
     return b"retry: %d\n" % retry_after_ms + comment(f"attach again: {reason}")
 
 
-async def _whole(service: RunService, principal: Principal, run_id: RunId) -> ChatResponse | MiddleCoreError:
-    """Wait until the turn is over. An error is returned and not raised, because a task group would wrap it."""
+async def _whole(follower: Follower) -> ChatResponse | MiddleCoreError:
+    """The turn when it is over. An error that hinders it is returned, because a task group would wrap it."""
     projector = ChatProjector()
     try:
-        async with aclosing(service.follow(run_id, after=0, tick_s=LOOK_S)) as batches:
-            async for batch in batches:
-                for record in batch:
+        async with aclosing(follower.records(tick_s=LOOK_S)) as items:
+            async for item in items:
+                if isinstance(item, SentAway):
+                    return Draining(retry_after=1) if item.reason == "drain" else Unauthorized(EXPIRED)
+                for record in item:
                     projector.feed(record)
                 if projector.response is not None:
                     return projector.response
-                if service.draining or principal.expires_at <= time.time():
-                    service.send_away(run_id)
-                    return Draining(retry_after=1) if service.draining else Unauthorized(EXPIRED)
     except MiddleCoreError as error:
         return error
     return NotFound()  # deleted meanwhile, with its thread

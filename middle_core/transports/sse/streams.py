@@ -14,10 +14,8 @@ from typing import Final
 import orjson
 from starlette.responses import StreamingResponse
 
-from middle_core.auth.principal import Principal
-from middle_core.eventlog.records import Run
 from middle_core.events import Custom, Record, custom
-from middle_core.runs.service import RunService
+from middle_core.runs.follower import Follower, SentAway
 from middle_core.transports.sse.frames import comment, encode_frame
 
 HEADERS: Final = {
@@ -64,53 +62,38 @@ async def synthetic(frames: Iterable[bytes]) -> AsyncIterator[bytes]:
     yield HELLO + b"".join(frames)
 
 
-async def follow(
-    service: RunService,
-    principal: Principal,
-    run: Run,
+async def event_stream(
+    follower: Follower,
     *,
-    after: int,
     policy: StreamPolicy,
-    before: Sequence[bytes] = (),
     encode: Encode,
     goodbye: Goodbye = reattach,
+    before: Sequence[bytes] = (),
+    after: int | None = None,
     hold: bool = False,
     clock: Callable[[], float] = time.time,
 ) -> AsyncIterator[bytes]:
-    """The run's records as bytes, until the run's end, the token's end, the maximum age, or a drain.
+    """What a follower reads, as bytes. Records for which `encode` gives no bytes count as silence.
 
-    hold: as in `RunService.follow`. Records without bytes count as silence.
+    Args:
+        follower: from `RunService`.
+        policy: heartbeat and maximum age.
+        encode: the bytes of one record.
+        goodbye: what is said before a stream closes whose run goes on.
+        before: frames to send first.
+        after: as `Follower.records`.
+        hold: as `Follower.records`.
+        clock: seconds since the epoch.
     """
     yield HELLO + b"".join(before)
-    run_id = run.run_id
-    opened = spoke = clock()
-    ends = [(principal.expires_at, "token_expired")]
-    if policy.max_stream_s:
-        ends.append((opened + policy.max_stream_s, "max_age"))
-    end_at, reason = min(ends)
-    while True:
-        left = end_at - clock()
-        if left <= 0:
-            service.send_away(run_id)
-            yield goodbye(reason, 0)
-            return
-        batches = service.follow(run_id, after=after, tick_s=min(policy.heartbeat_s, left), hold=hold)
-        async with aclosing(batches):
-            async for batch in batches:
-                chunk = b"".join(map(encode, batch))
-                if batch:
-                    run_id, after = batch[-1].run_id, batch[-1].seq
-                over = bool(batch) and batch[-1].terminal
-                if service.draining and not over:
-                    service.send_away(run_id)
-                    yield chunk + goodbye("drain", 1000)
-                    return
-                if chunk or not batch or clock() - spoke >= policy.heartbeat_s:
-                    yield chunk or HEARTBEAT
-                    spoke = clock()
-                if over and not hold:
-                    return
-                if end_at - clock() < policy.heartbeat_s:
-                    break  # follow again with the shorter tick, so that the end is not late
-            else:
+    spoke = clock()
+    items = follower.records(tick_s=policy.heartbeat_s, max_age_s=policy.max_stream_s, after=after, hold=hold, clock=clock)
+    async with aclosing(items):
+        async for item in items:
+            if isinstance(item, SentAway):
+                yield goodbye(item.reason, item.retry_after_ms)
                 return
+            chunk = b"".join(map(encode, item))
+            if chunk or not item or clock() - spoke >= policy.heartbeat_s:
+                yield chunk or HEARTBEAT
+                spoke = clock()

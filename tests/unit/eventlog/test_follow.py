@@ -50,7 +50,7 @@ async def test_rows_are_the_truth_where_hints_lie(hintless: Hintless) -> None:
 
 async def test_a_false_hint_is_an_empty_batch_and_nothing_worse(hintless: Hintless) -> None:
     started = await start(hintless)
-    stream = follow(hintless, started.run.run_id, after=1, heartbeat_s=60)
+    stream = follow(hintless, started.run.run_id, after=1, tick=lambda: 60)
     assert [await anext(stream) for _ in range(3)] == [[]] * 3
     await end(hintless, started.claim)
     rest = [record async for batch in stream for record in batch]
@@ -59,7 +59,7 @@ async def test_a_false_hint_is_an_empty_batch_and_nothing_worse(hintless: Hintle
 
 async def test_batches_are_bounded_and_a_slow_reader_holds_one(hintless: Hintless) -> None:
     started = await start(hintless)
-    stream = follow(hintless, started.run.run_id, after=0, heartbeat_s=5)
+    stream = follow(hintless, started.run.run_id, after=0, tick=lambda: 5)
     first: list[Record] = await anext(stream)
     await hintless.append(started.claim, [text(str(n)) for n in range(3 * BATCH)])
     await end(hintless, started.claim)

@@ -6,7 +6,7 @@ import asyncio
 import math
 import sqlite3
 import threading
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import aclosing, asynccontextmanager, closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +23,7 @@ from middle_core.errors import NotFound
 from middle_core.eventlog.records import Claim, Ending, RunStatus
 from middle_core.events import ClientThreadId, Custom, Event, Record, RunId
 from middle_core.runs.engine import Engine, StopCause
+from middle_core.runs.follower import Follower, SentAway
 from middle_core.runs.graph.source import GraphSource
 from middle_core.runs.intake.request import start_request
 from middle_core.runs.intake.turn import AgentRules
@@ -80,7 +81,7 @@ async def parts(home: Path, graph: Callable[[BaseCheckpointSaver[str]], Graph]) 
         source = GraphSource("a", graph(saver), AgentRules(client_writable=frozenset(), server_tools=frozenset()))
         engine = Engine(log, questions, {"a": source}, max_event_bytes=1_000_000, approval_ttl_s=60)
         async with Supervisor(log, questions, engine, replica="r", beat_s=60, lease_s=120) as supervisor:
-            service = RunService(log, questions, supervisor, {"a": source}, heartbeat_s=10, stop_wait_s=10, disconnect_grace_s=5)
+            service = RunService(log, questions, supervisor, {"a": source}, stop_wait_s=10, disconnect_grace_s=5)
             yield Parts(log, service, supervisor, source)
 
 
@@ -94,18 +95,28 @@ def asked(text: str) -> Any:
     return start_request(RunAgentInput.model_validate_json(raw), raw)
 
 
+async def records(follower: Follower | None) -> AsyncGenerator[Record, None]:
+    """What it reads."""
+    assert follower is not None
+    async with aclosing(follower.records(tick_s=10)) as items:
+        async for item in items:
+            assert not isinstance(item, SentAway)
+            for record in item:
+                yield record
+
+
 async def test_a_stop_that_comes_while_the_end_is_being_written_loses_nothing(tmp_path: Path) -> None:
     async with parts(tmp_path, says("all of it", finish())) as at:
         at.log.held = "TEXT_MESSAGE_END"
-        run = await at.service.start(ALICE, "a", asked("hi"))
+        follower = await at.service.start(ALICE, "a", asked("hi"))
         await at.log.holding.wait()
-        await until(lambda: _graph_is_done(run.run_id))
-        await at.service.stop(ALICE, ClientThreadId("t1"), None)
+        await until(lambda: _graph_is_done(follower.run.run_id))
+        await at.service.stop_thread(ALICE, ClientThreadId("t1"), None)
         at.log.go_on.set()
         async with asyncio.timeout(10):
-            types = [record.type async for batch in at.service.follow(run.run_id, after=0) for record in batch]
+            types = [record.type async for record in records(follower)]
         assert types[-1] == "RUN_FINISHED"
-        ended = await at.log.get_run(run.run_id)
+        ended = await at.log.get_run(follower.run.run_id)
         assert ended is not None
         assert ended.status in {RunStatus.FINISHED, RunStatus.CANCELLED}
 
@@ -120,20 +131,20 @@ async def test_a_page_that_opens_the_thread_then_sees_no_message_twice(tmp_path:
 
     async with parts(tmp_path, lambda saver: one_node(node, saver=saver)) as at:
         at.log.held = "TEXT_MESSAGE_START"
-        run = await at.service.start(ALICE, "a", asked("hi"))
-        async with aclosing(at.service.follow(run.run_id, after=0)) as batches:
-            async for batch in batches:
-                if any(record.event.get("name") == Custom.TURN for record in batch):
+        follower = await at.service.start(ALICE, "a", asked("hi"))
+        async with aclosing(records(follower)) as read:
+            async for record in read:
+                if record.event.get("name") == Custom.TURN:
                     break
         speak.set()
         await at.log.holding.wait()
-        await until(lambda: _graph_is_done(run.run_id))
+        await until(lambda: _graph_is_done(follower.run.run_id))
         body = RunAgentInput.model_validate(run_input())
         connection = await at.service.connect(ALICE, ClientThreadId("t1"), "a", body)
         at.log.go_on.set()
-        [shown] = [event["messages"] for event in connection.before if event["type"] == "MESSAGES_SNAPSHOT"]
+        [shown] = [event["messages"] for event in connection.opening.before if event["type"] == "MESSAGES_SNAPSHOT"]
         async with asyncio.timeout(10):
-            rest = [record.event async for batch in at.service.follow(run.run_id, after=connection.after) for record in batch]
+            rest = [record.event async for record in records(connection.follower)]
         started = {event["messageId"] for event in rest if event["type"] == "TEXT_MESSAGE_START"}
         assert [message["content"] for message in shown] == ["hi"]
         assert len(started) == 1
@@ -167,14 +178,14 @@ def test_a_loop_that_is_closed_over_a_run_ends(held: str, asked_to_stop: bool, t
         async def server() -> None:
             async with parts(tmp_path, says("all of it", finish())) as at:
                 at.log.held = held
-                run = await at.service.start(ALICE, "a", asked("hi"))
+                follower = await at.service.start(ALICE, "a", asked("hi"))
                 await at.log.holding.wait()
                 underway.set()
                 try:
                     await asyncio.Event().wait()
                 finally:
                     if asked_to_stop:  # in the same step in which the loop cancels everything
-                        at.supervisor.stop(run.run_id, by=StopCause.SHUTDOWN, reason="the server is stopping")
+                        at.supervisor.cancel(follower.run.run_id, by=StopCause.SHUTDOWN, reason="the server is stopping")
 
         serving = asyncio.create_task(server())  # noqa: TID251 - left alive, for the loop to end
         async with asyncio.timeout(10):

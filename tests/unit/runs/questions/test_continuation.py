@@ -91,7 +91,7 @@ async def test_a_message_that_asks_again_at_once(asked: Asked) -> None:
 
 
 async def test_a_wait_ticks_and_ends_with_the_run(asked: Asked) -> None:
-    async with aclosing(asked.continuations.wait(asked.run, tick_s=0.02)) as ticks, asyncio.timeout(10):
+    async with aclosing(asked.continuations.wait(asked.run, tick=lambda: 0.02)) as ticks, asyncio.timeout(10):
         assert [await anext(ticks) for _ in range(3)] == [None] * 3
         answering = await asked.begin()
         asked.continuations.run_began(asked.thread.thread_id)
@@ -102,7 +102,7 @@ async def test_a_wait_ticks_and_ends_with_the_run(asked: Asked) -> None:
 
 
 async def test_a_run_on_another_replica_is_seen_without_a_hint(asked: Asked) -> None:
-    async with aclosing(asked.continuations.wait(asked.run, tick_s=60)) as ticks, asyncio.timeout(10 * continuation.LOOK_S):
+    async with aclosing(asked.continuations.wait(asked.run, tick=lambda: 60)) as ticks, asyncio.timeout(10 * continuation.LOOK_S):
 
         async def elsewhere() -> RunId:
             answering = await asked.begin()
@@ -117,12 +117,12 @@ async def test_a_run_on_another_replica_is_seen_without_a_hint(asked: Asked) -> 
 
 async def test_a_process_that_ends_looks_around_at_once(asked: Asked) -> None:
     asked.leaving = True
-    async with aclosing(asked.continuations.wait(asked.run, tick_s=60)) as ticks, asyncio.timeout(5):
+    async with aclosing(asked.continuations.wait(asked.run, tick=lambda: 60)) as ticks, asyncio.timeout(5):
         assert await anext(ticks) is None
 
 
 async def test_a_thread_that_is_deleted_has_no_next_run(asked: Asked) -> None:
-    async with aclosing(asked.continuations.wait(asked.run, tick_s=0.01)) as ticks, asyncio.timeout(10):
+    async with aclosing(asked.continuations.wait(asked.run, tick=lambda: 0.01)) as ticks, asyncio.timeout(10):
         assert await anext(ticks) is None
         await asked.log.delete_thread(asked.thread.thread_id)
         assert {one async for one in ticks} <= {None}
