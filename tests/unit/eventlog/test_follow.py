@@ -73,13 +73,13 @@ async def test_a_run_that_is_over_is_followed_to_its_end_and_from_there_to_nothi
     await end(hintless, started.claim)
     last = (await everything(hintless, started.run.run_id))[-1].seq
     for after, left in ((last, []), (last - 1, [last])):
-        stream = follow(hintless, started.run.run_id, after=after, heartbeat_s=60)
+        stream = follow(hintless, started.run.run_id, after=after, tick=lambda: 60)
         assert [record.seq async for batch in stream for record in batch] == left
 
 
 async def test_a_run_that_nobody_knows_cannot_be_followed(hintless: Hintless) -> None:
     with pytest.raises(NotFound):
-        await anext(follow(hintless, RunId("none"), after=0, heartbeat_s=60))
+        await anext(follow(hintless, RunId("none"), after=0, tick=lambda: 60))
 
 
 async def test_a_replay_is_what_the_log_has_now_however_long_it_is(hintless: Hintless) -> None:
