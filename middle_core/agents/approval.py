@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import inspect
 import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -48,6 +49,8 @@ from middle_core.node_api.approvals import APPROVALS, IDEMPOTENCY_KEY, MAX_CARD_
 
 logger = logging.getLogger(__name__)
 
+EXAMPLES: Final = {"title": "Delete “Streams” permanently?", "confirm": "Delete permanently", "cancel": "Cancel", "kind": "action"}
+
 RETRY_AFTER_S: Final = (0.2, 1.0)
 """Pauses before an idempotent action whose outcome is unknown is tried again, within one run."""
 
@@ -58,6 +61,7 @@ EXPIRED = "The time for the approval is over. Nothing was done."
 CHANGED = "This is not what was approved. Nothing was done."
 LEFT = "It was begun and cut off, so whether it took effect is unknown. The user chose not to try it again."
 UNKNOWN = "Whether this took effect is unknown: the answer never came. Say so, and look at how things stand before anything like it is tried again."
+NO_CARD = "The question for the person who would have to approve it could not be made: a fault of this server. Nothing was done."
 TOO_LARGE = "The arguments are too large to be shown to the person who would have to approve them. Nothing was done."
 LEFT_ALONE = "It was begun and cut off, so whether it took effect is unknown. It was not tried again."
 CUT_OFF = "This was approved and begun, and cut off. Whether it took effect is not known. You can try it again, or leave it."
@@ -65,10 +69,20 @@ CUT_OFF = "This was approved and begun, and cut off. Whether it took effect is n
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What a person is shown, as the system knows it: never in the model's words.
+    """What a person is shown, as the system knows it and never in the model's words.
 
-    title: the question. facts: label to value, looked up now. confirm, cancel: the buttons. danger: it cannot be undone.
-    kind: which look the page gives it.
+        Card("Delete “Streams” permanently?", {"Name": "Streams", "Objects": 12}, confirm="Delete permanently", danger=True)
+
+    Args:
+        title: the question.
+        facts: values by label, as they are now; numbers, texts, lists and other JSON.
+        confirm: the word on the button that says yes.
+        cancel: the word on the button that says no.
+        danger: whether the action cannot be undone.
+        kind: how the page draws it; `action` is drawn from the fields above.
+
+    Raises:
+        TypeError: a field is of another type. The text says which, and what it should be.
     """
 
     title: str
@@ -77,6 +91,19 @@ class Card:
     cancel: str = "Cancel"
     danger: bool = False
     kind: str = "action"
+
+    def __post_init__(self) -> None:
+        for name in ("title", "confirm", "cancel", "kind"):
+            if not (isinstance(value := getattr(self, name), str) and value.strip()):
+                raise TypeError(f"Card({name}=...) is a text for people, such as {EXAMPLES[name]!r}; it was given {value!r:.80}.")
+        facts: object = self.facts
+        if not isinstance(facts, Mapping) or not all(isinstance(label, str) for label in facts):
+            raise TypeError(
+                "Card(facts=...) holds values by label, such as {'Name': 'Streams', 'Objects': 12}; "
+                f"it was given a {type(facts).__name__}."
+            )
+        if not isinstance(self.danger, bool):
+            raise TypeError(f"Card(danger=...) is True or False; it was given {self.danger!r:.80}.")
 
 
 Describe = Callable[[Mapping[str, Any]], Awaitable[Card]]
@@ -117,6 +144,14 @@ def needs_approval(
         return repeatable(tool.model_copy(update={"coroutine": asked}))
 
     return guard
+
+
+async def _described(made: object) -> Card:
+    """What `describe` returned, if that is a card."""
+    card = await made if inspect.isawaitable(made) else made
+    if not isinstance(card, Card):
+        raise TypeError(f"describe has to return a Card (middle_core.agents.approval); it returned a {type(card).__name__}.")
+    return card
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +196,13 @@ class _Action:
             checked = self.schema.model_validate(given)
         except ValidationError as error:  # without its invisible characters it is not what the schema wants
             return _not_done(fault_words(call, error))
-        described = await self.describe(checked.model_dump(mode="json"))
+        try:
+            described = await _described(self.describe(checked.model_dump(mode="json")))
+        except (MiddleCoreError, ToolException, GraphBubbleUp):
+            raise  # words for the model
+        except Exception as error:
+            logger.exception("The card of %s cannot be made, so nobody is asked.", self.tool.name, exc_info=error)
+            return _not_done(NO_CARD)
         card = {
             "kind": described.kind,
             "title": described.title,

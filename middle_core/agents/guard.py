@@ -214,7 +214,7 @@ def _words(call: Call, tool: BaseTool, error: Exception) -> str:
             words = as_text(_of_handler(tool, error), MAX_TOOL_EXCEPTION_CHARS)
         case _:
             logger.error("The tool call %s of %s failed.", call.key, call.name, exc_info=error)
-            return f"The tool {call.name} failed. What went wrong is in the server's log under {call.id}."
+            return f"The tool {call.name} failed. The operator of this server can look up the reason under {call.id}."
     logger.warning("The tool call %s of %s failed: %s", call.key, call.name, type(error).__name__)
     return f"The tool {call.name} could not do this. {words}"
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
-from langchain_core.tools import BaseTool, StructuredTool, tool
+from langchain_core.tools import BaseTool, StructuredTool, ToolException, tool
 from langgraph.types import Command
 
-from middle_core.agents.approval import NOBODY, TOO_LARGE, Card, needs_approval
+from middle_core.agents.approval import NO_CARD, NOBODY, TOO_LARGE, Card, needs_approval
 from middle_core.contract.cards import MARK
 from middle_core.node_api.approvals import APPROVALS, MAX_CARD_CHARS, Approval, digest
 from tests.unit.agents.graphs import CONFIG, calls, graph_of, human, results
@@ -93,6 +93,71 @@ async def test_it_asks_with_what_describe_says_and_keeps_name_and_schema(rows: R
     assert about["card"]["facts"] == [{"label": "To", "value": "bob"}]
     assert (about["argsDigest"], about["ttlS"], about["roles"]) == (digest({"to": "bob"}), 60, ["admin"])
     assert asked["responseSchema"]["properties"]["edits"]["properties"].keys() == {"body"}
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"facts": [{"label": "To", "value": "bob"}]}, "facts=...) holds values by label, such as {'Name': 'Streams', 'Objects': 12}"),
+        ({"facts": {1: "bob"}}, "holds values by label"),
+        ({"facts": "To: bob"}, "it was given a str"),
+        ({"title": ""}, "Card(title=...) is a text for people"),
+        ({"title": {"text": "Send?"}}, "Card(title=...) is a text for people"),
+        ({"confirm": None}, "such as 'Delete permanently'"),
+        ({"danger": "yes"}, "Card(danger=...) is True or False"),
+    ],
+)
+def test_a_card_says_what_it_wants_when_it_is_made(given: dict[str, Any], says: str) -> None:
+    with pytest.raises(TypeError) as caught:
+        Card(**{"title": "Send?", **given})
+    assert says in str(caught.value)
+
+
+async def not_a_card(args: Mapping[str, Any]) -> Any:
+    return {"title": "Send?"}
+
+
+def not_async(args: Mapping[str, Any]) -> Any:
+    return Card("Send?")
+
+
+async def wrong_facts(args: Mapping[str, Any]) -> Card:
+    return Card("Send?", facts=[])  # type: ignore[arg-type]  # the fault
+
+
+async def in_words(args: Mapping[str, Any]) -> Card:
+    raise ToolException("There is nobody called bob.")
+
+
+@pytest.mark.parametrize(
+    ("describing", "told", "logged"),
+    [
+        (not_a_card, NO_CARD, "describe has to return a Card"),
+        (wrong_facts, NO_CARD, "holds values by label"),
+        (in_words, "There is nobody called bob.", ""),
+    ],
+)
+async def test_a_card_that_cannot_be_made_is_told_to_the_operator(
+    describing: Any, told: str, logged: str, rows: Rows, caplog: pytest.LogCaptureFixture
+) -> None:
+    @needs_approval(describe=describing)
+    async def send(to: str) -> str:
+        """Send a letter."""
+        raise AssertionError(to)
+
+    state = await graph_of([send], ASKED).ainvoke(human(), CONFIG)
+    assert told in results(state)["c1"].text
+    assert logged in caplog.text
+
+
+async def test_describe_may_be_a_plain_function(rows: Rows) -> None:
+    @needs_approval(describe=not_async)
+    async def send(to: str) -> str:
+        """Send a letter."""
+        raise AssertionError(to)
+
+    _, asked = await question_of(send)
+    assert asked[MARK]["card"]["title"] == "Send?"
 
 
 async def test_a_resume_without_an_approved_row_runs_nothing(rows: Rows) -> None:

@@ -330,12 +330,12 @@ async def test_arguments_that_do_not_fit_never_run_a_tool(message: AIMessage, na
 @pytest.mark.parametrize(
     ("error", "words"),
     [
-        (ValueError(f"connect {SECRET}"), "The tool act failed. What went wrong is in the server's log under c0."),
-        (KeyError(SECRET), "The tool act failed. What went wrong is in the server's log under c0."),
+        (ValueError(f"connect {SECRET}"), "The tool act failed. The operator of this server can look up the reason under c0."),
+        (KeyError(SECRET), "The tool act failed. The operator of this server can look up the reason under c0."),
         (BackendUnavailable(), "The tool act could not do this. The knowledge service cannot be reached right now. Try again in a moment."),
         (ToolException("There is no customer 42."), "The tool act could not do this. There is no customer 42."),
-        (TimeoutError(), "The tool act failed. What went wrong is in the server's log under c0."),
-        (StopIteration(), "The tool act failed. What went wrong is in the server's log under c0."),
+        (TimeoutError(), "The tool act failed. The operator of this server can look up the reason under c0."),
+        (StopIteration(), "The tool act failed. The operator of this server can look up the reason under c0."),
     ],
 )
 @pytest.mark.parametrize("synchronous", [True, False])
