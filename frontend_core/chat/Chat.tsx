@@ -17,6 +17,7 @@ import { useThreadSession, type SessionHost } from "./session/useThreadSession";
 import { Welcome } from "./shell/Welcome";
 import { Suggestions } from "./suggestions/Suggestions";
 import { RunStateContext, useToolRenderer } from "./tools/ToolCard";
+import { isKey } from "./ui/keys";
 
 interface ChatProps {
   readonly threadId: string;
@@ -147,7 +148,7 @@ function useEscape(active: boolean, onEscape: () => void): void {
   useEffect(() => {
     if (!active) return;
     const onKeyDown = (event: KeyboardEvent): void => {
-      if (event.key === "Escape" && !event.defaultPrevented && !event.isComposing) latest.current();
+      if (isKey(event, "Escape") && !event.defaultPrevented) latest.current();
     };
     document.addEventListener("keydown", onKeyDown);
     return () => {

@@ -16,6 +16,7 @@ import { asText, type Card, type Verdict } from "./card";
 import { AgreedList, FieldList } from "./FieldList";
 import { draftOf, editsOf, isChanged, problemOf, type Draft } from "./fields";
 import { lookOf, timeLeft, wordsOf, type Look } from "./look";
+import { isKey } from "../ui/keys";
 
 export interface Answer {
   readonly approved: boolean;
@@ -80,7 +81,7 @@ export function ApprovalCard({ card, verdict, sent, sentEdits, busy, onAnswer, o
     answer(changes === undefined ? { approved: true } : { approved: true, edits: changes });
   };
   const onKeyDown = (event: KeyboardEvent): void => {
-    if (event.key !== "Escape" || event.defaultPrevented || !pending || busy) return;
+    if (!isKey(event.nativeEvent, "Escape") || event.defaultPrevented || !pending || busy) return;
     event.preventDefault();
     ref.current?.focus({ preventScroll: true });
     onWithdraw();

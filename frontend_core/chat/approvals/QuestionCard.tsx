@@ -11,6 +11,7 @@ import { CheckIcon, QuestionIcon, StopIcon } from "../ui/icons";
 import styles from "./approvals.module.css";
 import { useArrival } from "./arrival";
 import { valueOfTyped, type Asked, type Question } from "./question";
+import { isKey } from "../ui/keys";
 
 interface QuestionCardProps {
   readonly interruptId: string;
@@ -45,11 +46,11 @@ export function QuestionCard({ interruptId, question, busy, onAnswer, onCancel, 
     } else onAnswer(answer.value);
   };
   const onKeyDown = (event: KeyboardEvent): void => {
-    if (event.nativeEvent.isComposing || event.defaultPrevented) return;
-    if (event.key === "Escape" && !busy) {
+    if (event.defaultPrevented) return;
+    if (isKey(event.nativeEvent, "Escape") && !busy) {
       event.preventDefault();
       onWithdraw();
-    } else if (event.key === "Enter" && !event.shiftKey && event.target === fieldRef.current) {
+    } else if (isKey(event.nativeEvent, "Enter") && !event.shiftKey && event.target === fieldRef.current) {
       event.preventDefault();
       send();
     }

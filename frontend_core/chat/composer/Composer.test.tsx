@@ -56,6 +56,7 @@ describe("Composer", () => {
     type("日本");
     fireEvent.keyDown(input(), { key: "Enter", shiftKey: true });
     fireEvent.keyDown(input(), { key: "Enter", isComposing: true });
+    fireEvent.keyDown(input(), { key: "Enter", keyCode: 229 });
     expect(sent).toEqual([]);
     expect(sendButton().disabled).toBe(false);
   });

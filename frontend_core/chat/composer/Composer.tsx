@@ -8,6 +8,7 @@ import { useCallback, useEffect, useId, useRef, useState, type KeyboardEvent, ty
 import { SendIcon, StopIcon } from "../ui/icons";
 import styles from "./composer.module.css";
 import { readDraft, writeDraft } from "./draft";
+import { isKey } from "../ui/keys";
 
 interface ComposerProps {
   readonly draftKey: string;
@@ -42,9 +43,7 @@ export function Composer({ draftKey, running, blocked, placeholder, hint, onSend
   }, [sendable, onSend, text, draftKey]);
 
   const onKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>): void => {
-    // While an input method composes, Enter picks a candidate.
-    if (event.nativeEvent.isComposing) return;
-    if (event.key === "Enter" && !event.shiftKey) {
+    if (isKey(event.nativeEvent, "Enter") && !event.shiftKey) {
       event.preventDefault();
       send();
     }

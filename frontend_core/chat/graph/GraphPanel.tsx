@@ -6,6 +6,7 @@ import { CloseIcon } from "../ui/icons";
 import { layoutOf, type Measures, type PlacedNode } from "../../../middle_core/graph_page/layout.js";
 import { activityOf, edgeKey, isTerminal, takenEdges, type Activity, type RunGraph, type Task } from "../../../middle_core/graph_page/run_graph.js";
 import { duration, readableName, shortName } from "../../../middle_core/graph_page/words.js";
+import { isKey } from "../ui/keys";
 import styles from "./graph.module.css";
 
 interface GraphPanelProps {
@@ -36,7 +37,7 @@ const OUTCOME_WORDS: Readonly<Record<Activity["state"], string>> = {
 export function GraphPanel({ graph, onClose }: GraphPanelProps) {
   const headingId = useId();
   const onKeyDown = (event: KeyboardEvent): void => {
-    if (event.key !== "Escape") return;
+    if (!isKey(event.nativeEvent, "Escape")) return;
     event.preventDefault();
     onClose();
   };

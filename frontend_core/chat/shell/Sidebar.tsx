@@ -5,6 +5,7 @@ import type { ThreadListState } from "../threads/threadList";
 import { ThreadListView } from "../threads/ThreadListView";
 import { IconButton } from "../ui/Button";
 import { BrandMark, CloseIcon, PlusIcon } from "../ui/icons";
+import { isKey } from "../ui/keys";
 import styles from "./shell.module.css";
 
 /** From here on the side bar is no drawer (see shell.module.css). */
@@ -28,7 +29,7 @@ export function Sidebar({ open, list, currentId, onClose, onNew, onOpen, onDelet
     if (!open) return;
     newRef.current?.focus();
     const onKeyDown = (event: KeyboardEvent): void => {
-      if (event.key !== "Escape") return;
+      if (!isKey(event, "Escape")) return;
       event.preventDefault();
       onClose();
     };

@@ -8,6 +8,7 @@ import { relativeTime } from "./relativeTime";
 import type { ThreadItem } from "./threadApi";
 import type { ThreadListState } from "./threadList";
 import { addressOf } from "./threadParam";
+import { isKey } from "../ui/keys";
 import styles from "./threads.module.css";
 
 interface ThreadListViewProps {
@@ -67,7 +68,7 @@ function ThreadRow({ item, now, current, onOpen, onDelete }: ThreadRowProps) {
           role="group"
           aria-label={`Delete ${title}?`}
           onKeyDown={(event) => {
-            if (event.key !== "Escape") return;
+            if (!isKey(event.nativeEvent, "Escape")) return;
             event.preventDefault(); // It is not meant for the answer that is being written.
             setConfirming(false);
           }}

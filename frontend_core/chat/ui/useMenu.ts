@@ -1,6 +1,7 @@
 /** A menu button's behaviour: opens, closes on Escape, outside clicks and leaving by Tab; arrows move inside. */
 
 import { useEffect, useRef, useState, type KeyboardEvent, type RefObject } from "react";
+import { isKey } from "./keys";
 
 export interface Menu {
   readonly open: boolean;
@@ -29,7 +30,7 @@ export function useMenu(): Menu {
 
   const onKeyDown = (event: KeyboardEvent): void => {
     if (!open) return;
-    if (event.key === "Escape") {
+    if (isKey(event.nativeEvent, "Escape")) {
       event.stopPropagation();
       setOpen(false);
       buttonRef.current?.focus();

@@ -8,6 +8,7 @@ import styles from "./citations.module.css";
 import { readCitations, sourcesOf, type Citation } from "./citations";
 import { excerptOf, markWords } from "./highlight";
 import { Skeleton } from "../../chat/tools/Skeleton";
+import { isKey } from "@/chat/ui/keys";
 
 const FIRST_SHOWN = 3;
 
@@ -78,7 +79,7 @@ function CitationCard({ citation, query }: { readonly citation: Citation; readon
   const buttonRef = useRef<HTMLButtonElement>(null);
   const textId = useId();
   const onKeyDown = (event: KeyboardEvent): void => {
-    if (event.key !== "Escape" || !open) return;
+    if (!isKey(event.nativeEvent, "Escape") || !open) return;
     // Not a stop of the answer: this key closes what is open.
     event.preventDefault();
     setOpen(false);

@@ -6,6 +6,7 @@ import { filterSources, nextSorting, readSources, sortSources, type Column, type
 import { SearchIcon } from "../../chat/ui/icons";
 import type { ToolCardProps } from "../../chat/tools/toolCard";
 import { Skeleton } from "../../chat/tools/Skeleton";
+import { isKey } from "@/chat/ui/keys";
 import styles from "./sources.module.css";
 
 export function SourcesTable({ state, result }: ToolCardProps) {
@@ -58,7 +59,7 @@ function Table({ sources, total }: { readonly sources: readonly Source[]; readon
               desk.patch({ filter: target.value });
             }}
             onKeyDown={(event) => {
-              if (event.key !== "Escape") return;
+              if (!isKey(event.nativeEvent, "Escape")) return;
               event.preventDefault();
               desk.patch({ filter: "" });
             }}
