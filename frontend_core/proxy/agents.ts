@@ -7,8 +7,8 @@
 import { AbstractAgent, type BaseEvent } from "@ag-ui/client";
 import { type Observable, throwError } from "rxjs";
 
-import { Exchange } from "./exchange";
-import type { MiddleCore } from "./forward";
+import { Exchange } from "./requestContext";
+import type { MiddleCore } from "./middleCoreClient";
 import type { Route } from "./guard";
 import { DEFAULT_AGENT } from "./runner";
 

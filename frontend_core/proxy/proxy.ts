@@ -5,14 +5,14 @@
 import type { Config } from "./config";
 import { silenceTelemetry } from "./config";
 import { agentsFor } from "./agents";
-import { Exchange } from "./exchange";
-import type { Rules } from "./follow";
-import { MiddleCore } from "./forward";
+import { Exchange } from "./requestContext";
+import type { Rules } from "./followRun";
+import { MiddleCore } from "./middleCoreClient";
 import { checkId, checkInput, readJson, type Route, routeOf, sameOrigin } from "./guard";
 import { callerOf } from "./identity";
 import { AWAY, byStatus, type Problem, problemOf, problemOfError, problemResponse, Refused } from "./problems";
 import { MiddleCoreRunner } from "./runner";
-import { eventStream } from "./stream";
+import { eventStream } from "./eventStream";
 
 export const BASE_PATH = "/api/copilotkit";
 

@@ -10,12 +10,12 @@ import { EventType } from "@ag-ui/client";
 import type { AgentRunner } from "@copilotkit/runtime/v2";
 import { Observable, type Subscriber } from "rxjs";
 
-import { Exchange } from "./exchange";
-import { follow, type Rules } from "./follow";
-import type { Ask, MiddleCore } from "./forward";
-import { Place } from "./place";
+import { Exchange } from "./requestContext";
+import { follow, type Rules } from "./followRun";
+import type { Ask, MiddleCore } from "./middleCoreClient";
+import { Place } from "./replayCursor";
 import { AWAY, type Problem, problemOfError, runError } from "./problems";
-import { Stalled } from "./window";
+import { Stalled } from "./flowControl";
 
 type Call<Method extends keyof AgentRunner> = Parameters<Extract<AgentRunner[Method], (...args: never[]) => unknown>>[0];
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import { within } from "./testing/wait";
-import { Stalled, Window } from "./window";
+import { Stalled, Window } from "./flowControl";
 
 const never = new AbortController().signal;
 

@@ -2,9 +2,9 @@
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-import { follow } from "./follow";
-import { MiddleCore } from "./forward";
-import { Place } from "./place";
+import { follow } from "./followRun";
+import { MiddleCore } from "./middleCoreClient";
+import { Place } from "./replayCursor";
 import { Proxy } from "./proxy";
 import { all, run, textOf } from "./testing/browser";
 import { FakeMiddleCore, frame, RUN, script, STREAM_HEADERS } from "./testing/fake";

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 
-import { eventStream } from "./stream";
+import { eventStream } from "./eventStream";
 import { within } from "./testing/wait";
 
 const bytes = (text: string) => new TextEncoder().encode(text);

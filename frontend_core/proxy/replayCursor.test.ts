@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { Place, type Step } from "./place";
+import { Place, type Step } from "./replayCursor";
 import { type Event, RUN, script } from "./testing/fake";
 
 const NOTHING = { kind: "nothing" };

@@ -9,7 +9,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 
 import type { Caller } from "./identity";
 import type { Problem } from "./problems";
-import { Window } from "./window";
+import { Window } from "./flowControl";
 
 const exchanges = new AsyncLocalStorage<Exchange>();
 

@@ -9,8 +9,8 @@ import type { BaseEvent } from "@ag-ui/client";
 import { setTimeout as pause } from "node:timers/promises";
 
 import type { Timing } from "./config";
-import type { UpstreamResponse } from "./forward";
-import { type Place } from "./place";
+import type { UpstreamResponse } from "./middleCoreClient";
+import { type Place } from "./replayCursor";
 import { AWAY, byStatus, INTERNAL, LOST, passes, type Problem, problemOf, Refused } from "./problems";
 import { FrameTooLarge, SseParser } from "./sse";
 
