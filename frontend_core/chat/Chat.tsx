@@ -2,7 +2,7 @@
 
 import { CopilotChatConfigurationProvider } from "@copilotkit/react-core/v2/headless";
 import { useEffect, useMemo, useRef, type ComponentProps } from "react";
-import { Approvals, OpenInterrupts, useWaiting } from "./approvals/desk";
+import { Approvals, OpenInterrupts, useWaiting } from "./approvals/ApprovalsProvider";
 import { SessionExpired } from "./auth/SessionExpired";
 import type { AuthState } from "./auth/auth";
 import styles from "./chat.module.css";

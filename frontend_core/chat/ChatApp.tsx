@@ -6,7 +6,7 @@ import { useEffect, useState } from "react";
 import { browserFetch } from "./api";
 import { Auth } from "./auth/auth";
 import { isAway } from "./errors/failure";
-import { wordsOf } from "./errors/words";
+import { wordsOf } from "./errors/errorMessages";
 import { RegistryProvider, type ChatRegistry } from "./registry";
 import { Splash } from "./shell/Splash";
 import { Button } from "./ui/Button";

@@ -10,7 +10,7 @@
 import { CopilotKitContext, CopilotKitCoreReact } from "@copilotkit/react-core/v2/context";
 import { useEffect, useMemo, useState, type ReactNode } from "react";
 
-import { upload } from "./session/upload";
+import { upload } from "./session/messageFilter";
 
 const RUNTIME_URL = "/api/copilotkit";
 

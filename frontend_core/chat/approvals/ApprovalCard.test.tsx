@@ -1,8 +1,8 @@
 import { cleanup, fireEvent, render, screen, within } from "@testing-library/react";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { ApprovalCard, type Answer } from "./ApprovalCard";
-import { readCard, type Verdict } from "./card";
-import type { Look } from "./look";
+import { readCard, type Verdict } from "./approval";
+import type { Look } from "./cardStatus";
 
 let answers: Answer[];
 let said: string[];

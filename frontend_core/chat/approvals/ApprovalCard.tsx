@@ -11,12 +11,12 @@ import { Button } from "../ui/Button";
 import { AlertIcon, CheckIcon, QuestionIcon, Spinner, StopIcon } from "../ui/icons";
 import { useNow } from "../ui/useNow";
 import styles from "./approvals.module.css";
-import { useArrival } from "./arrival";
-import { asText, type Card, type Verdict } from "./card";
+import { useArrival } from "./cardFocus";
+import { asText, type Card, type Verdict } from "./approval";
 import { AgreedList, FieldList } from "./FieldList";
 import { draftOf, editsOf, isChanged, problemOf, type Draft } from "./fields";
-import { lookOf, timeLeft, wordsOf, type Look } from "./look";
 import { isKey } from "../ui/keys";
+import { lookOf, timeLeft, wordsOf, type Look } from "./cardStatus";
 
 export interface Answer {
   readonly approved: boolean;

@@ -2,10 +2,10 @@
 
 import { useId } from "react";
 import styles from "./approvals.module.css";
-import { asText } from "./card";
+import { asText } from "./approval";
 import { labelOf, optionLabel, type Draft, type Field } from "./fields";
-import { StepList } from "./StepList";
-import { stepsOf } from "./steps";
+import { StepList } from "./ListEditor";
+import { stepsOf } from "./listEntries";
 
 interface FieldListProps {
   readonly fields: readonly Field[];

@@ -9,7 +9,7 @@ import { useEffect, useId, useRef, useState, type KeyboardEvent, type ReactNode 
 import { Button } from "../ui/Button";
 import { CheckIcon, QuestionIcon, StopIcon } from "../ui/icons";
 import styles from "./approvals.module.css";
-import { useArrival } from "./arrival";
+import { useArrival } from "./cardFocus";
 import { valueOfTyped, type Asked, type Question } from "./question";
 import { isKey } from "../ui/keys";
 

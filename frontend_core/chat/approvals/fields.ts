@@ -3,7 +3,7 @@
  * and what is sent. Pure. The server decides by the tool's own schema; this only saves a round.
  */
 
-import { changesOf as changedSteps, problemOf as problemOfSteps, stepsOf, type ListRules, type Step } from "./steps";
+import { changesOf as changedSteps, problemOf as problemOfSteps, stepsOf, type ListRules, type Step } from "./listEntries";
 
 const KINDS = ["text", "number", "integer", "boolean", "choice", "list"] as const;
 export type Kind = (typeof KINDS)[number];

@@ -9,7 +9,7 @@
  * A `responseSchema` says what is wanted: boolean, enum, number, integer, object or array; else a text.
  */
 
-import { asText, isRecord, parsed, visible } from "./card";
+import { asText, isRecord, parsed, visible } from "./approval";
 
 export interface Choice {
   readonly label: string;

@@ -4,7 +4,7 @@ import { Button } from "../ui/Button";
 import { AlertIcon } from "../ui/icons";
 import styles from "../messages/messages.module.css";
 import type { Failure } from "../errors/failure";
-import { wordsOf } from "../errors/words";
+import { wordsOf } from "../errors/errorMessages";
 import type { Person } from "./person";
 
 interface SessionExpiredProps {

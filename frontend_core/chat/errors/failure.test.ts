@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { failureOfHttp, failureOfRunError, failureOfThrown, HttpFailure, isAway } from "./failure";
-import { wordsOf } from "./words";
+import { wordsOf } from "./errorMessages";
 
 const CODES = [
   "unauthorized", "forbidden", "not_found", "thread_busy", "invalid_request", "too_large", "rate_limited", "interrupt_unknown",

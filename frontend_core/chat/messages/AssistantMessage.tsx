@@ -2,7 +2,7 @@
 
 import { useRenderToolCall } from "@copilotkit/react-core/v2/headless";
 import { memo } from "react";
-import { Guarded } from "../approvals/desk";
+import { Guarded } from "../approvals/ApprovalsProvider";
 import type { Row } from "../session/rows";
 import { StopIcon } from "../ui/icons";
 import { CutOff } from "./CutOff";

@@ -1,7 +1,7 @@
 /** A failure in the conversation: what happened, what to do, and the number to give to whoever runs the server. */
 
 import { isAway, type Failure } from "../errors/failure";
-import { wordsOf } from "../errors/words";
+import { wordsOf } from "../errors/errorMessages";
 import { Button } from "../ui/Button";
 import { AlertIcon, RetryIcon } from "../ui/icons";
 import styles from "./messages.module.css";

@@ -2,7 +2,7 @@
 
 import { useEffect, type ReactNode } from "react";
 import { AskedCard } from "../approvals/QuestionCard";
-import type { SessionView } from "../session/screen";
+import type { SessionView } from "../session/viewModel";
 import { ArrowDownIcon } from "../ui/icons";
 import { AssistantMessage, StoppedMark } from "./AssistantMessage";
 import { ErrorCard } from "./ErrorCard";

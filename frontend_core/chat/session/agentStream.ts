@@ -8,7 +8,7 @@
 import type { HttpAgent } from "@ag-ui/client";
 import type { CopilotKitCoreReact } from "@copilotkit/react-core/v2/headless";
 import { failureOfRunError, failureOfThrown, type Failure } from "../errors/failure";
-import { quietEnd } from "./quietEnd";
+import { quietEnd } from "./disconnects";
 
 /** How a stream ended. `superseded`: something newer took its place, and its end means nothing any more. */
 export type Outcome =

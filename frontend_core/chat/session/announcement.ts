@@ -1,6 +1,6 @@
 /** What a screen reader is told: that an answer has begun, and the whole answer when it is there. Never word by word. Pure. */
 
-import type { SessionView } from "./screen";
+import type { SessionView } from "./viewModel";
 
 /** A longer answer is announced by its beginning; the whole of it stands in the conversation. */
 const LONGEST = 600;

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ask } from "../api";
 import type { Failure } from "../errors/failure";
 import { begin, cancelled, close, failed, FakeRuntime, finished, say, snapshot, started, until, type Stage } from "./testing/fakeRuntime";
-import type { Phase } from "./screen";
+import type { Phase } from "./viewModel";
 import { ThreadSession } from "./threadSession";
 
 let runtime: FakeRuntime;

@@ -14,8 +14,8 @@ import { AgentStream, type Outcome } from "./agentStream";
 import { delayOf, type Backoff } from "./backoff";
 import { advance } from "./progress";
 import { openAnswer } from "./rows";
-import { Screen, type Outgoing, type SessionView } from "./screen";
-import { Pause, whileHolds } from "./waiting";
+import { Screen, type Outgoing, type SessionView } from "./viewModel";
+import { Pause, whileHolds } from "./delays";
 
 /** A person's answer to an open question of the agent. */
 export interface GivenAnswer {

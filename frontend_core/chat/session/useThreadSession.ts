@@ -8,9 +8,9 @@ import { failureOfThrown, type Failure } from "../errors/failure";
 import { threadStatus } from "../threads/threadApi";
 import { useStore } from "../ui/store";
 import { isVisible, onVisibility } from "../ui/visibility";
-import type { SessionView } from "./screen";
+import type { SessionView } from "./viewModel";
 import { ThreadSession } from "./threadSession";
-import { watchThread } from "./threadWatch";
+import { watchThread } from "./threadPolling";
 
 /** The runtime's name for the default agent of middle-core. */
 const RUNTIME_AGENT = "default";

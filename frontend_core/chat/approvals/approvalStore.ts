@@ -7,7 +7,7 @@
 
 import type { AbstractAgent } from "@ag-ui/client";
 import { Store } from "../ui/store";
-import { CARD_TOOL, isRecord, MARK, newest, readCard, readVerdict, type Card, type Verdict } from "./card";
+import { CARD_TOOL, isRecord, MARK, newest, readCard, readVerdict, type Card, type Verdict } from "./approval";
 
 type Edits = Readonly<Record<string, unknown>>;
 

@@ -1,6 +1,6 @@
 import { cleanup, fireEvent, render, screen } from "@testing-library/react";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { useFocusKept } from "./arrival";
+import { useFocusKept } from "./cardFocus";
 
 beforeEach(() => {
   vi.stubGlobal("CSS", { escape: (value: string) => value });

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { changesOf, moved, problemOf, rewritten, stepsOf, withNew, without } from "./steps";
+import { changesOf, moved, problemOf, rewritten, stepsOf, withNew, without } from "./listEntries";
 
 const three = stepsOf(["a", "b", "c"]);
 const texts = (steps: readonly { readonly text: string }[]) => steps.map(({ text }) => text);

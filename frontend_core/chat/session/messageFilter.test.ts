@@ -1,7 +1,7 @@
 import type { Message } from "@ag-ui/client";
 import { describe, expect, it } from "vitest";
 
-import { upload } from "./upload";
+import { upload } from "./messageFilter";
 
 const say = (id: string, role: string): Message => ({ id, role, content: id }) as Message;
 const ids = (messages: readonly Message[]): string[] => upload(messages).map(({ id }) => id);

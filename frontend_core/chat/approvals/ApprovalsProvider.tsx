@@ -10,16 +10,16 @@
 import type { Interrupt } from "@ag-ui/client";
 import { useCopilotKit, useHumanInTheLoop, useInterrupt } from "@copilotkit/react-core/v2/headless";
 import { createContext, useCallback, useContext, useEffect, useMemo, useState, type ReactNode } from "react";
-import type { SessionView } from "../session/screen";
+import type { SessionView } from "../session/viewModel";
 import type { ThreadSession } from "../session/threadSession";
 import { useStore } from "../ui/store";
 import { ApprovalCard, type Answer } from "./ApprovalCard";
 import { byCard, byInterrupt, type Given } from "./answer";
-import { useFocusKept } from "./arrival";
-import { CARD_TOOL, isRecord, MARK, newest, readCard, readVerdict, type Card } from "./card";
+import { useFocusKept } from "./cardFocus";
+import { CARD_TOOL, isRecord, MARK, newest, readCard, readVerdict, type Card } from "./approval";
 import { channelOf, type Channel } from "./channel";
-import { Ledger, type Known } from "./ledger";
-import type { Look } from "./look";
+import { Ledger, type Known } from "./approvalStore";
+import type { Look } from "./cardStatus";
 import { readQuestion } from "./question";
 import { QuestionCard } from "./QuestionCard";
 

@@ -4,7 +4,7 @@ import { useEffect, useId, useRef } from "react";
 import { IconButton } from "../ui/Button";
 import { CloseIcon, PlusIcon } from "../ui/icons";
 import styles from "./approvals.module.css";
-import { moved, rewritten, withNew, without, type ListRules, type Step } from "./steps";
+import { moved, rewritten, withNew, without, type ListRules, type Step } from "./listEntries";
 
 interface StepListProps {
   readonly steps: readonly Step[];

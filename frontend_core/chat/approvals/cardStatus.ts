@@ -1,6 +1,6 @@
 /** How a card looks at this moment, from all that is known of it. Pure. */
 
-import type { Card, Verdict } from "./card";
+import type { Card, Verdict } from "./approval";
 
 export type Look = "pending" | "sending" | "approved" | "executed" | "failed" | "rejected" | "withdrawn" | "expired" | "indeterminate";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { asText, newest, readCard, readVerdict, visible } from "./card";
+import { asText, newest, readCard, readVerdict, visible } from "./approval";
 
 const whole = {
   interruptId: "i1",

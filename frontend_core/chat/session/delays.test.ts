@@ -1,6 +1,6 @@
 import { expect, it, vi } from "vitest";
 import { Store } from "../ui/store";
-import { Pause, whileHolds } from "./waiting";
+import { Pause, whileHolds } from "./delays";
 
 it("pauses until the time is over or a nudge comes", async () => {
   vi.useFakeTimers();

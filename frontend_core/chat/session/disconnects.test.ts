@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { quietEnd } from "./quietEnd";
+import { quietEnd } from "./disconnects";
 
 it("passes a body on and ends where it breaks", async () => {
   let pulls = 0;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { StatusAnswer, ThreadStatus } from "../threads/threadApi";
-import { needsLook, WATCH_EVERY_MS, watchThread } from "./threadWatch";
+import { needsLook, WATCH_EVERY_MS, watchThread } from "./threadPolling";
 
 const status = (more: Partial<ThreadStatus> = {}): ThreadStatus => ({
   id: "t",

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { readCard, STATUSES, type Card, type Status } from "./card";
-import { lookOf, timeLeft, wordsOf, type Look } from "./look";
+import { readCard, STATUSES, type Card, type Status } from "./approval";
+import { lookOf, timeLeft, wordsOf, type Look } from "./cardStatus";
 
 function card(answerBy: number | null): Card {
   const read = readCard({ interruptId: "i", title: "t", answerBy });
