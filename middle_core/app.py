@@ -83,10 +83,7 @@ async def open_parts(settings: Settings, specs: Mapping[str, Any]) -> AsyncItera
             backend = BackendClient(settings.resolved_backend_url, http)
         deps = AgentDeps(checkpointer=store.saver, model=model, backend=backend)
         agents = await registry.load(specs, deps, client_writable=settings.client_writable)
-        sources = {
-            name: GraphSource(name, agent.graph, AgentRules(agent.client_writable, agent.server_tools, agent.legacy_interrupts))
-            for name, agent in agents.items()
-        }
+        sources = {name: GraphSource(name, agent.graph, rules_of(agent)) for name, agent in agents.items()}
         engine = Engine(
             store.log, store.questions, sources, max_event_bytes=settings.max_event_bytes, approval_ttl_s=settings.approval_ttl_s
         )
@@ -110,6 +107,17 @@ async def open_parts(settings: Settings, specs: Mapping[str, Any]) -> AsyncItera
             )
             yield Parts(service, supervisor, default, info, settings.drain_s)
             await supervisor.drain(within_s=settings.drain_s)
+
+
+def rules_of(agent: registry.Agent) -> AgentRules:
+    """What the runs of an agent have to know of it."""
+    return AgentRules(
+        client_writable=agent.client_writable,
+        server_tools=agent.server_tools,
+        legacy_interrupts=agent.legacy_interrupts,
+        recorded_tools=agent.recorded_tools,
+        repeatable_tools=agent.repeatable_tools,
+    )
 
 
 def _say_started(settings: Settings, parts: Parts) -> None:

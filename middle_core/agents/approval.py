@@ -28,7 +28,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Final, NoReturn
+from typing import Any, Final, Literal, NoReturn
 
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
@@ -37,15 +37,28 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.types import interrupt
 from pydantic import BaseModel, ValidationError
 
+from middle_core.agents.approval_results import CHANGED, EXPIRED, LEFT_ALONE, NO_CARD, NOBODY, TOO_LARGE, invalid, settled, unknown
 from middle_core.agents.calls import Call
 from middle_core.agents.editable import Editable
-from middle_core.agents.guard import current_call, fault_words, repeatable
+from middle_core.agents.guard import current_call, invalid_arguments, repeatable
 from middle_core.agents.tool_text import as_text
 from middle_core.auth.access import clearly_lacks
 from middle_core.auth.principal import CALLER
 from middle_core.contract.cards import MARK
+from middle_core.contract.outcomes import DONE, OutcomeCode
 from middle_core.errors import BackendUnavailable, Forbidden, MiddleCoreError, Superseded
-from middle_core.node_api.approvals import APPROVALS, IDEMPOTENCY_KEY, MAX_CARD_CHARS, Approval, Approvals, digest, edits_of, plain
+from middle_core.node_api.approvals import (
+    APPROVALS,
+    IDEMPOTENCY_KEY,
+    MAX_CARD_CHARS,
+    Approval,
+    Approvals,
+    digest,
+    edits_of,
+    missing_role,
+    plain,
+)
+from middle_core.node_api.outcomes import ToolResult, failure, metadata, outcome_of
 
 logger = logging.getLogger(__name__)
 
@@ -54,17 +67,7 @@ EXAMPLES: Final = {"title": "Delete “Streams” permanently?", "confirm": "Del
 RETRY_AFTER_S: Final = (0.2, 1.0)
 """Pauses before an idempotent action whose outcome is unknown is tried again, within one run."""
 
-NOBODY = "This needs a person's approval, and nobody can be asked here. Nothing was done."
-REJECTED = "The user said no. Nothing was done."
-WITHDRAWN = "The user did not answer and went on with something else. Nothing was done."
-EXPIRED = "The time for the approval is over. Nothing was done."
-CHANGED = "This is not what was approved. Nothing was done."
-LEFT = "It was begun and cut off, so whether it took effect is unknown. The user chose not to try it again."
-UNKNOWN = "Whether this took effect is unknown: the answer never came. Say so, and look at how things stand before anything like it is tried again."
-NO_CARD = "The question for the person who would have to approve it could not be made: a fault of this server. Nothing was done."
-TOO_LARGE = "The arguments are too large to be shown to the person who would have to approve them. Nothing was done."
-LEFT_ALONE = "It was begun and cut off, so whether it took effect is unknown. It was not tried again."
-CUT_OFF = "This was approved and begun, and cut off. Whether it took effect is not known. You can try it again, or leave it."
+CUT_OFF: Final = "This was approved and begun, and cut off. Whether it took effect is not known. You can try it again, or leave it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,14 +113,23 @@ Describe = Callable[[Mapping[str, Any]], Awaitable[Card]]
 
 
 def needs_approval(
-    *, describe: Describe, roles: Sequence[str] = (), expires: float | None = None, editable: Sequence[str] = (), idempotent: bool = False
+    *,
+    describe: Describe,
+    roles: Sequence[str] = (),
+    doing: str = "This",
+    expires: float | None = None,
+    editable: Sequence[str] = (),
+    idempotent: bool = False,
 ) -> Callable[[BaseTool | Callable[..., Awaitable[Any]]], BaseTool]:
     """Guard a tool. Returns the tool; the name, the schema and the description stay.
 
-    describe: from the checked arguments to the card; what it raises is told to the model, and nobody is asked.
-    roles: any of them may do this, so the others are not even asked; empty means that backend-core decides alone.
-    expires: seconds, instead of the server's default. editable: arguments that the person may change: see `agents.editable`.
-    idempotent: the function sends `node_api.approvals.idempotency_key()` along to a service that honours it.
+    Args:
+        describe: from the checked arguments to the card. What it raises is told to the model, and nobody is asked.
+        roles: any of them may do this, so the others are not even asked. Empty: backend-core decides alone.
+        doing: the action as the subject of a sentence, for people: "Deleting" makes "Deleting needs the role admin."
+        expires: seconds, instead of the server's default.
+        editable: arguments that the person may change: see `agents.editable`.
+        idempotent: the function sends `node_api.approvals.idempotency_key()` along to a service that honours it.
     """
 
     def guard(made: BaseTool | Callable[..., Awaitable[Any]]) -> BaseTool:
@@ -127,14 +139,14 @@ def needs_approval(
         schema = tool.tool_call_schema
         if not (isinstance(schema, type) and issubclass(schema, BaseModel)):
             raise TypeError(f"@needs_approval needs a tool with a pydantic schema; {tool.name} has a JSON schema.")
-        if unknown := set(editable) - schema.model_fields.keys():
-            raise ValueError(f"@needs_approval: {tool.name} has no argument {', '.join(sorted(unknown))}.")
+        if absent := set(editable) - schema.model_fields.keys():
+            raise ValueError(f"@needs_approval: {tool.name} has no argument {', '.join(sorted(absent))}.")
         properties = schema.model_json_schema()
         try:
             changeable = tuple(Editable.of(name, properties) for name in editable)
         except ValueError as error:
             raise ValueError(f"@needs_approval: {tool.name}: {error}") from error
-        action = _Action(tool, schema, tool.coroutine, describe, tuple(roles), expires, changeable, idempotent)
+        action = _Action(tool, schema, tool.coroutine, describe, tuple(roles), doing, expires, changeable, idempotent)
 
         @functools.wraps(tool.coroutine)
         async def asked(*args: Any, **kwargs: Any) -> Any:
@@ -161,6 +173,7 @@ class _Action:
     function: Callable[..., Awaitable[Any]]
     describe: Describe
     roles: tuple[str, ...]
+    doing: str
     expires: float | None
     editable: tuple[Editable, ...]
     idempotent: bool
@@ -168,7 +181,7 @@ class _Action:
     async def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         approvals = APPROVALS.get()
         if approvals is None:
-            return _not_done(NOBODY)
+            return _message(NOBODY)
         call = current_call()
         given = plain(call.args or {})
         asked = await approvals.of_call(call.key)
@@ -176,11 +189,11 @@ class _Action:
             return await self._first(call, given)
         if asked.status == "pending":
             _stop(asked.question)
-        if (settled := _settled(asked)) is not None:
-            return settled
+        if (answer := settled(asked)) is not None:
+            return _message(answer)
         if asked.stale and asked.status != "indeterminate":
-            await approvals.drop(asked, text=EXPIRED)
-            return _not_done(EXPIRED if asked.root_id == asked.interrupt_id else LEFT_ALONE)
+            await approvals.drop(asked, EXPIRED)
+            return _message(EXPIRED if asked.root_id == asked.interrupt_id else LEFT_ALONE)
         if asked.status in {"approved", "edited"} or (asked.status == "indeterminate" and self.idempotent and not asked.stale):
             return await self._carry_out(approvals, asked, call, given, lambda changes: self.function(*args, **{**kwargs, **changes}))
         card = {**asked.question[MARK]["card"], "state": "unknown", "problem": CUT_OFF, "confirm": "Try again", "cancel": "Leave it"}
@@ -189,20 +202,20 @@ class _Action:
 
     async def _first(self, call: Call, given: dict[str, Any]) -> Any:
         if refusal := self._refusal():
-            return _not_done(refusal)
+            return _message(refusal)
         if len(json.dumps(given, ensure_ascii=False)) > MAX_CARD_CHARS:
-            return _not_done(TOO_LARGE)
+            return _message(TOO_LARGE)
         try:
             checked = self.schema.model_validate(given)
         except ValidationError as error:  # without its invisible characters it is not what the schema wants
-            return _not_done(fault_words(call, error))
+            return _message(invalid_arguments(call, error))
         try:
             described = await _described(self.describe(checked.model_dump(mode="json")))
         except (MiddleCoreError, ToolException, GraphBubbleUp):
             raise  # words for the model
         except Exception as error:
             logger.exception("The card of %s cannot be made, so nobody is asked.", self.tool.name, exc_info=error)
-            return _not_done(NO_CARD)
+            return _message(NO_CARD)
         card = {
             "kind": described.kind,
             "title": described.title,
@@ -214,11 +227,11 @@ class _Action:
         }
         return _stop(self._question(call, given, plain(card)))
 
-    def _refusal(self) -> str | None:
+    def _refusal(self) -> ToolResult | None:
         principal = CALLER.get(None)
         if principal is None or not self.roles or not all(clearly_lacks(principal, role) for role in self.roles):
             return None
-        return f"permission denied: {' or '.join(self.roles)} role required"
+        return missing_role(self.roles, self.doing)
 
     def _question(
         self,
@@ -262,6 +275,7 @@ class _Action:
                 "tool": call.name,
                 "argsDigest": digest(shown),
                 "roles": list(self.roles),
+                "doing": self.doing,
                 "ttlS": self.expires,
                 "rootId": root_id,
                 "edits": dict(edits),
@@ -277,13 +291,13 @@ class _Action:
         final = {**given, **before, **edits}
         problem = self._problem(call, edits, final, editable=about["card"]["editable"])
         if problem is not None:
-            await approvals.drop(asked, text=problem)
+            await approvals.drop(asked, invalid(problem))
             card = {**about["card"], "state": "invalid", "problem": problem}
             _stop(self._question(call, given, card, root_id=about["rootId"], edits=before))
         if not await approvals.begin(asked, digest=digest(final)):
             if asked.status in {"approved", "edited"}:
-                await approvals.drop(asked, text=CHANGED)
-            return _not_done(CHANGED)
+                await approvals.drop(asked, CHANGED)
+            return _message(CHANGED)
         checked = self.schema.model_validate(final)
         changes = {name: getattr(checked, name) for name in self.schema.model_fields}
         token = IDEMPOTENCY_KEY.set(asked.idempotency_key)
@@ -303,7 +317,7 @@ class _Action:
         try:
             self.schema.model_validate(final)
         except ValidationError as error:
-            return fault_words(call, error)
+            return invalid_arguments(call, error).text
         return None
 
     async def _once(self, approvals: Approvals, asked: Approval, work: Callable[[], Awaitable[Any]]) -> Any:
@@ -320,41 +334,30 @@ class _Action:
                     await asyncio.sleep(pauses.pop(0))
                     continue
                 logger.warning("An approved action has no known outcome.", extra={"interrupt_id": asked.interrupt_id}, exc_info=error)
-                await approvals.end(asked, ok=None, text=UNKNOWN)
-                return _not_done(f"{error.detail} {UNKNOWN}")
+                answer = unknown(error.code, error.detail)
+                await approvals.end(asked, answer)
+                return _message(answer)
             except (MiddleCoreError, ToolException) as error:  # refused: nothing was done
-                text = error.detail if isinstance(error, MiddleCoreError) else as_text(str(error))
-                if isinstance(error, Forbidden) and self.roles:
-                    text = f"permission denied: {text}"
-                await approvals.end(asked, ok=False, text=text)
-                return _not_done(text)
+                answer = self._refused(error)
+                await approvals.end(asked, answer)
+                return _message(answer)
             except Exception as error:
-                await approvals.end(asked, ok=None, text=UNKNOWN)
+                answer = unknown(OutcomeCode.TOOL_ERROR)
+                await approvals.end(asked, answer)
                 if isinstance(error, GraphBubbleUp):
                     raise
                 logger.exception("An approved action failed.", extra={"interrupt_id": asked.interrupt_id}, exc_info=error)
-                return _not_done(UNKNOWN)
+                return _message(answer)
         text = as_text(value.content if isinstance(value, ToolMessage) else value)
-        await approvals.end(asked, ok=True, text=text)
+        await approvals.end(asked, ToolResult(text, outcome_of(value) if isinstance(value, ToolMessage) else DONE))
         return value
 
-
-def _settled(asked: Approval) -> ToolMessage | str | None:
-    """The result of a call that is not to be run (again); None where it is still to be decided what is run."""
-    again = asked.root_id != asked.interrupt_id
-    match asked.status:
-        case "rejected":
-            return LEFT if again else _with_comment(asked)
-        case "withdrawn" | "expired" if again:
-            return _not_done(LEFT_ALONE)
-        case "withdrawn":
-            return _not_done(asked.outcome_text or WITHDRAWN)
-        case "expired":
-            return _not_done(EXPIRED)
-        case "executed":
-            return asked.outcome_text if asked.outcome_ok else _not_done(asked.outcome_text)
-        case _:
-            return None
+    def _refused(self, error: MiddleCoreError | ToolException) -> ToolResult:
+        """Of an action that the service refused. It knows the role; what the role is called is known here."""
+        text = error.detail if isinstance(error, MiddleCoreError) else as_text(str(error))
+        if isinstance(error, Forbidden) and self.roles:
+            return ToolResult(f"permission denied: {text}", missing_role(self.roles, self.doing).outcome)
+        return failure(error, text, text)
 
 
 def _stop(question: Mapping[str, Any]) -> NoReturn:
@@ -363,15 +366,7 @@ def _stop(question: Mapping[str, Any]) -> NoReturn:
         interrupt(dict(question))
 
 
-def _not_done(text: str) -> ToolMessage:
-    """Not done, in words for the model. The id of the call is filled in by the dispatch."""
-    return ToolMessage(text, tool_call_id="", status="error")
-
-
-def _with_comment(asked: Approval) -> str:
-    comment = asked.answer.get("comment") if isinstance(asked.answer, Mapping) else None
-    return (
-        f"{REJECTED} They wrote: {as_text(plain(comment), 2_000)}"
-        if isinstance(comment, str) and comment.strip()
-        else asked.outcome_text or REJECTED
-    )
+def _message(answer: ToolResult) -> ToolMessage:
+    """What answers the call, as the tool's message. The dispatch fills in the id of the call."""
+    status: Literal["success", "error"] = "success" if answer.outcome == DONE else "error"
+    return ToolMessage(answer.text, tool_call_id="", status=status, response_metadata=metadata(answer.outcome))

@@ -5,21 +5,51 @@ Pure functions over LangChain messages. It runs nothing and knows no tool.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, ToolMessage
 from langchain_core.messages.tool import ToolCall
 
+from middle_core.contract.outcomes import OutcomeCode
+from middle_core.events import ToolOutcome
 from middle_core.models.finish_reasons import Ending, ending_of
+from middle_core.node_api.outcomes import ToolResult, result
 
 MAX_CALLS = 32
 """Calls of one message that are run; a model that asks for more asks again."""
 
-ONCE_TOO_OFTEN = f"These are more calls than fit into one message: only the first {MAX_CALLS} were run. Ask for the rest again."
-CUT_SHORT = "The message with this call reached the limit of its length, so the call may not be complete. Nothing was run. Be shorter."
-BROKEN_OFF = "The message with this call was broken off on the model's side, so the call may not be complete. Nothing was run. Ask again."
+REFUSED: Final[Mapping[str, ToolResult]] = MappingProxyType(
+    {
+        OutcomeCode.TOO_MANY_CALLS: result(
+            f"These are more calls than fit into one message: only the first {MAX_CALLS} were run. Ask for the rest again.",
+            ToolOutcome.NOT_RUN,
+            OutcomeCode.TOO_MANY_CALLS,
+            f"The assistant asked for more than {MAX_CALLS} calls at once. This one was not run.",
+        ),
+        OutcomeCode.LENGTH: result(
+            "The message with this call reached the limit of its length, so the call may not be complete. Nothing was run. Be shorter.",
+            ToolOutcome.NOT_RUN,
+            OutcomeCode.LENGTH,
+            "The assistant’s answer was cut off at its length limit, so this was not run.",
+        ),
+        OutcomeCode.BROKEN_OFF: result(
+            "The message with this call was broken off on the model's side, so the call may not be complete. Nothing was run. Ask again.",
+            ToolOutcome.NOT_RUN,
+            OutcomeCode.BROKEN_OFF,
+            "The assistant’s answer was broken off on the model’s side, so this was not run.",
+        ),
+        OutcomeCode.INVALID_ARGUMENTS: result(
+            "The arguments of this call are not a complete JSON object, so nothing was run. Call again with valid arguments.",
+            ToolOutcome.NOT_RUN,
+            OutcomeCode.INVALID_ARGUMENTS,
+            "The assistant’s arguments were not valid, so nothing was run.",
+        ),
+    }
+)
+"""What answers a call that is not to be run whatever its arguments are, by `Call.refused`."""
 NAMELESS = "unnamed_tool"
 NOT_FINISHED = "This call was not finished: there is no result."
 
@@ -30,7 +60,7 @@ class Call:
 
     args: an object, or None where the model wrote something else; `raw` is what it wrote.
     key: unique in the thread, also where a provider uses an id again; the ledger and the result's id use it.
-    refused: why the call is not to be run whatever its arguments are; empty if it may run.
+    refused: why the call is not to be run whatever its arguments are, a key of `REFUSED`; empty if it may run.
     """
 
     id: str
@@ -39,6 +69,11 @@ class Call:
     raw: str
     key: str
     refused: str = ""
+
+    @property
+    def sound(self) -> bool:
+        """Whether it can be run at all, be it by the server or by the page."""
+        return not self.refused and self.args is not None
 
 
 def last_calls(messages: Sequence[BaseMessage]) -> list[Call]:
@@ -115,19 +150,19 @@ def _calls(message: AIMessage, used: frozenset[str]) -> list[Call]:
             continue  # a second call under one id could not be answered on its own
         seen.add(call_id)
         key = f"{call_id}@{message.id}" if call_id in used else call_id
-        refused = ONCE_TOO_OFTEN if len(found) >= MAX_CALLS else _cut_off(message)
+        refused = OutcomeCode.TOO_MANY_CALLS.value if len(found) >= MAX_CALLS else _cut_off(message)
         found.append(Call(id=call_id, name=name, args=args, raw=raw, key=key, refused=refused))
     return found
 
 
 def _cut_off(message: AIMessage) -> str:
-    """Why the message's calls may not be complete; empty if they are.
+    """Why the message's calls may not be complete, a key of `REFUSED`; empty if they are.
 
     LangChain completes the arguments of a call that was cut off, and a completed call may mean something else.
     """
     match ending_of(message.response_metadata):
         case Ending.LENGTH | Ending.CONTEXT:
-            return CUT_SHORT
+            return OutcomeCode.LENGTH.value
         case Ending.FAILED | Ending.FILTERED:
-            return BROKEN_OFF
+            return OutcomeCode.BROKEN_OFF.value
     return ""

@@ -26,7 +26,7 @@ This module knows no particular tool or agent.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -36,11 +36,14 @@ from langgraph.graph import END, StateGraph
 from langgraph.prebuilt.tool_node import ToolInvocationError
 from langgraph.types import Send
 
-from middle_core.agents.calls import Call, open_calls
+from middle_core.agents.calls import REFUSED, Call, open_calls
 from middle_core.agents.frontend import frontend_tool_names, part
-from middle_core.agents.guard import GuardedTool, fault_words, tool_result
+from middle_core.agents.guard import GuardedTool, invalid_arguments, tool_result
 from middle_core.agents.sync_tools import SyncToolPool
 from middle_core.agents.tool_text import MAX_RESULT_CHARS, bounded, storable
+from middle_core.contract.outcomes import OutcomeCode
+from middle_core.events import ToolOutcome
+from middle_core.node_api.outcomes import ToolResult, result
 
 
 def add_tools(graph: StateGraph[Any, Any, Any, Any], tools: Sequence[BaseTool], *, agent: str = "agent", node: str = "tools") -> None:
@@ -56,12 +59,22 @@ def tools_node(tools: Sequence[BaseTool], *, max_result_chars: int = MAX_RESULT_
 
 
 def route_tools(tools: Sequence[BaseTool], *, node: str = "tools") -> Callable[[Any], list[Send] | str]:
-    """The edge from the agent: a task for each open call of its last message that is not the browser's, or the end."""
+    """The edge from the agent: a task for each open call of its last message that is not the browser's, or the end.
+
+    A call of the browser's that cannot be run is answered here as well: the browser would run it with arguments that are incomplete.
+    """
     server = {tool.name for tool in tools}
 
     def route(state: Any) -> list[Send] | str:
         client = frontend_tool_names(state) - server
-        return [Send(node, asdict(call)) for call in open_calls(part(state, "messages")) if call.name not in client] or END
+        calls = open_calls(part(state, "messages"))
+        mine = [call for call in calls if call.name not in client]
+        unfit = [
+            replace(call, refused=call.refused or OutcomeCode.INVALID_ARGUMENTS.value)
+            for call in calls
+            if call.name in client and not call.sound
+        ]
+        return [Send(node, asdict(call)) for call in (*mine, *unfit)] or END
 
     return route
 
@@ -75,7 +88,7 @@ def after_tools(tools: Sequence[BaseTool], *, agent: str = "agent") -> Callable[
 
     def back(state: Any) -> str:
         client = frontend_tool_names(state) - server
-        return END if any(call.name in client for call in open_calls(part(state, "messages"))) else agent
+        return END if any(call.name in client and call.sound for call in open_calls(part(state, "messages"))) else agent
 
     return back
 
@@ -89,6 +102,7 @@ class ToolsNode:
             raise ValueError(f"Two tools have the same name: {', '.join(twice)}. Rename one: the model could not tell them apart.")
         self.names: frozenset[str] = frozenset(names)
         self._tools: Mapping[str, GuardedTool] = {tool.name: GuardedTool(tool, max_result_chars, pool) for tool in tools}
+        self.repeatable: frozenset[str] = frozenset(name for name, tool in self._tools.items() if tool.repeatable)
 
     async def __call__(self, state: Any, config: RunnableConfig) -> Any:
         if not (isinstance(state, dict) and "key" in state):
@@ -96,19 +110,24 @@ class ToolsNode:
         call = Call(**state)  # a Send's payload, not the graph's state
         tool = self._tools.get(call.name)
         if tool is None:
-            known = ", ".join(sorted(self.names)) or "none"
-            return await _answer(call, f"There is no tool {call.name!r}, so nothing was run. The tools are: {known}.", config)
+            return await _answer(call, REFUSED[call.refused] if call.refused else self._no_such_tool(call), config)
         if fault := tool.fault(call):
             return await _answer(call, fault, config)
         try:
             return await tool.run(call, config)
         except ToolInvocationError as error:  # the tool's own checks are stricter than its schema
-            return await _answer(call, fault_words(call, error.source), config)
+            return await _answer(call, invalid_arguments(call, error.source), config)
+
+    def _no_such_tool(self, call: Call) -> ToolResult:
+        known = ", ".join(sorted(self.names)) or "none"
+        text = f"There is no tool {call.name!r}, so nothing was run. The tools are: {known}."
+        message = f"There is no tool called “{call.name}”, so nothing was run."
+        return result(bounded(storable(text)), ToolOutcome.NOT_RUN, OutcomeCode.UNKNOWN_TOOL, message)
 
 
-async def _answer(call: Call, text: str, config: RunnableConfig) -> dict[str, Any]:
-    """An error result for a call that is not run, announced to callbacks like any other, so that streams show it."""
-    message = tool_result(call, bounded(storable(text)), error=True)
+async def _answer(call: Call, answer: ToolResult, config: RunnableConfig) -> dict[str, Any]:
+    """The result of a call that is not run, announced to callbacks like any other, so that streams show it."""
+    message = tool_result(call, answer)
     manager = get_async_callback_manager_for_config(config)
     shown = await manager.on_tool_start({"name": call.name}, call.raw, name=call.name, inputs=call.args or {}, tool_call_id=call.id)
     await shown.on_tool_end(message, name=call.name)

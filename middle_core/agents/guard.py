@@ -23,20 +23,27 @@ from langgraph.prebuilt import ToolNode
 from langgraph.types import Command
 from pydantic import BaseModel, ValidationError
 
-from middle_core.agents.calls import Call
+from middle_core.agents.calls import REFUSED, Call
 from middle_core.agents.sync_tools import SyncToolPool
-from middle_core.agents.tool_text import as_text
+from middle_core.agents.tool_text import as_text, bounded, storable
+from middle_core.contract.outcomes import DONE, OutcomeCode
 from middle_core.errors import MiddleCoreError, Superseded
+from middle_core.events import ToolOutcome
+from middle_core.node_api.outcomes import ToolResult, failure, metadata, outcome_of, result
 from middle_core.node_api.tool_ledger import LEDGER, LedgerLine
 
 logger = logging.getLogger(__name__)
 
-UNKNOWN_OUTCOME: Final = (
+UNKNOWN_OUTCOME: Final = result(
     "This call was started before and the server stopped before it ended: whether it took effect is unknown. "
-    "It was not started again. Say so, and look at how things stand before anything like it is tried again."
+    "It was not started again. Say so, and look at how things stand before anything like it is tried again.",
+    ToolOutcome.UNKNOWN,
+    OutcomeCode.CUT_OFF,
+    "The server stopped while this ran. It may have taken effect: check before repeating it.",
 )
-"""What the model is told of a call that a crash cut off."""
+"""What answers a call that a crash cut off."""
 
+NOT_VALID: Final = "The assistant’s arguments were not valid, so nothing was run."
 MAX_FAULTS: Final = 20
 MAX_TOOL_EXCEPTION_CHARS: Final = 2_000
 
@@ -69,25 +76,26 @@ class GuardedTool:
         self._tool = tool
         self._max_chars = max_result_chars
         hints = tool.metadata or {}
-        self._repeatable = bool(hints.get("idempotentHint") or hints.get("readOnlyHint"))
+        self.repeatable = bool(hints.get("idempotentHint") or hints.get("readOnlyHint"))
         self._with_artifact = isinstance(tool, StructuredTool) and tool.response_format == "content_and_artifact"
         schema = _ANY_OBJECT if _takes_one_text(tool) else tool.tool_call_schema
         self._schema = schema if isinstance(schema, type) and issubclass(schema, BaseModel) else None
         # A ToolNode of one tool, for one call at a time: it injects state, store and runtime, and lets no model forge them.
         self._node = ToolNode([self._guarded(tool, pool)], handle_tool_errors=False)
 
-    def fault(self, call: Call) -> str | None:
-        """Why the call is not to be run, in words for the model; None if it may run."""
+    def fault(self, call: Call) -> ToolResult | None:
+        """What answers the call without running it; None if it may run."""
         if call.refused:
-            return call.refused
+            return REFUSED[call.refused]
         if call.args is None:
-            return f"{_not_run(call)} They are not a complete JSON object.{self._expected()}"
+            text = f"{_not_valid(call)} They are not a complete JSON object.{self._expected()}"
+            return result(text, ToolOutcome.NOT_RUN, OutcomeCode.INVALID_ARGUMENTS, NOT_VALID)
         if self._schema is None:  # a JSON schema: the tool checks it itself
             return None
         try:
             self._schema.model_validate(call.args)
         except ValidationError as error:
-            return fault_words(call, error)
+            return invalid_arguments(call, error)
         return None
 
     async def run(self, call: Call, config: RunnableConfig) -> Any:
@@ -146,26 +154,25 @@ class GuardedTool:
         except Exception as error:
             if isinstance(error, GraphBubbleUp) or is_invalid_resume(error):  # it asked, or the answer was none it can use: it stays open
                 if ledger:
-                    await ledger.end(call.key, status="paused", result="")
+                    await ledger.end(call.key, None)
                 raise
-            message = tool_result(call, _words(call, self._tool, error), error=True)
+            answer = _failed(call, self._tool, error)
             if ledger:
-                await ledger.end(call.key, status="failed", result=message.text)
+                await ledger.end(call.key, answer)
             if isinstance(error, FailRun):
                 raise
-            return message
+            return tool_result(call, answer)
         if ledger:
-            failed, text = _for_ledger(call, outcome)
-            await ledger.end(call.key, status="failed" if failed else "done", result=text)
+            await ledger.end(call.key, _for_ledger(call, outcome))
         return outcome
 
     def _earlier(self, call: Call, line: LedgerLine) -> ToolMessage | None:
         match line.status:
             case "done" | "failed":
-                return tool_result(call, line.result or "", error=line.status == "failed")
-            case "running" if not self._repeatable:
+                return tool_result(call, line.result or ToolResult(""))
+            case "running" if not self.repeatable:
                 logger.warning("The tool call %s of %s began before and never ended; it is not run again.", call.key, call.name)
-                return tool_result(call, UNKNOWN_OUTCOME, error=True)
+                return tool_result(call, UNKNOWN_OUTCOME)
             case _:  # paused at an interrupt, or safe to run again
                 return None
 
@@ -177,8 +184,8 @@ class GuardedTool:
         if isinstance(value, Command):
             return _command(call, value, self._max_chars)
         if isinstance(value, ToolMessage):
-            return tool_result(call, as_text(value.content, self._max_chars), error=value.status == "error", artifact=value.artifact)
-        return tool_result(call, as_text(value, self._max_chars), artifact=artifact)
+            return _ours(call, value, self._max_chars)
+        return tool_result(call, ToolResult(as_text(value, self._max_chars)), artifact=artifact)
 
 
 def _function_of(tool: BaseTool) -> tuple[Callable[..., Any], bool]:
@@ -205,8 +212,8 @@ def _takes_one_text(tool: BaseTool) -> bool:
     return isinstance(tool, Tool) and tool.args_schema is None
 
 
-def _words(call: Call, tool: BaseTool, error: Exception) -> str:
-    """What the model is told of an error: words made for that, never the text of a foreign exception."""
+def _failed(call: Call, tool: BaseTool, error: Exception) -> ToolResult:
+    """What answers a call whose tool raised: words made for that, never the text of a foreign exception."""
     match error:
         case MiddleCoreError():
             words = error.detail
@@ -214,9 +221,10 @@ def _words(call: Call, tool: BaseTool, error: Exception) -> str:
             words = as_text(_of_handler(tool, error), MAX_TOOL_EXCEPTION_CHARS)
         case _:
             logger.error("The tool call %s of %s failed.", call.key, call.name, exc_info=error)
-            return f"The tool {call.name} failed. The operator of this server can look up the reason under {call.id}."
+            where = f"The operator of this server can look up the reason under {call.id}."
+            return failure(error, f"The tool {call.name} failed. {where}", where)
     logger.warning("The tool call %s of %s failed: %s", call.key, call.name, type(error).__name__)
-    return f"The tool {call.name} could not do this. {words}"
+    return failure(error, f"The tool {call.name} could not do this. {words}", words)
 
 
 def _of_handler(tool: BaseTool, error: ToolException) -> Any:
@@ -227,26 +235,34 @@ def _of_handler(tool: BaseTool, error: ToolException) -> Any:
     return handler if isinstance(handler, str) else str(error)
 
 
-def _not_run(call: Call) -> str:
+def invalid_arguments(call: Call, error: ValidationError) -> ToolResult:
+    """What answers a call with wrong arguments: what is wrong, field by field, without the values."""
+    faults = [f"{'.'.join(map(str, e['loc'])) or 'arguments'}: {e['msg']}." for e in error.errors(include_url=False, include_input=False)]
+    told = " ".join(faults[:MAX_FAULTS])
+    text = bounded(storable(f"{_not_valid(call)} {told}"))
+    return result(text, ToolOutcome.NOT_RUN, OutcomeCode.INVALID_ARGUMENTS, f"{NOT_VALID} {told}")
+
+
+def _not_valid(call: Call) -> str:
     return f"The arguments of {call.name} are not valid, so nothing was run."
 
 
-def fault_words(call: Call, error: ValidationError) -> str:
-    """What is wrong with the arguments, field by field, without their values."""
-    faults = [f"{'.'.join(map(str, e['loc'])) or 'arguments'}: {e['msg']}." for e in error.errors(include_url=False, include_input=False)]
-    return " ".join([_not_run(call), *faults[:MAX_FAULTS]])
-
-
-def tool_result(call: Call, text: str, *, error: bool = False, artifact: Any = None) -> ToolMessage:
+def tool_result(call: Call, answer: ToolResult, *, artifact: Any = None) -> ToolMessage:
     """The tool message of the call. Its id follows from the call, so that a second one replaces the first."""
     return ToolMessage(
-        content=text,
+        content=answer.text,
         id=f"{call.key}-result",
         tool_call_id=call.id,
         name=call.name,
-        status="error" if error else "success",
+        status="success" if answer.outcome == DONE else "error",
         artifact=artifact,
+        response_metadata=metadata(answer.outcome),
     )
+
+
+def _ours(call: Call, message: ToolMessage, max_chars: int) -> ToolMessage:
+    """A tool's own message in our form. Its outcome stays."""
+    return tool_result(call, ToolResult(as_text(message.content, max_chars), outcome_of(message)), artifact=message.artifact)
 
 
 def _command(call: Call, command: Command[Any], max_chars: int) -> Command[Any]:
@@ -254,12 +270,9 @@ def _command(call: Call, command: Command[Any], max_chars: int) -> Command[Any]:
     update = command.update or {}
     if not isinstance(update, dict):
         raise TypeError("A tool's Command updates the state with a dict.")
-    messages = [
-        tool_result(call, as_text(m.content, max_chars), error=m.status == "error", artifact=m.artifact) if _answers(m, call) else m
-        for m in update.get("messages", [])
-    ]
+    messages = [_ours(call, m, max_chars) if _answers(m, call) else m for m in update.get("messages", [])]
     if command.graph is None and not any(_answers(m, call) for m in messages):
-        messages.append(tool_result(call, "Done."))
+        messages.append(tool_result(call, ToolResult("Done.")))
     return replace(command, update={**update, "messages": messages})
 
 
@@ -267,8 +280,8 @@ def _answers(message: Any, call: Call) -> bool:
     return isinstance(message, ToolMessage) and message.tool_call_id == call.id
 
 
-def _for_ledger(call: Call, outcome: ToolMessage | Command[Any]) -> tuple[bool, str]:
-    """Whether it failed, and its text. Of a Command the ledger keeps the message only: a replay does not repeat its update."""
+def _for_ledger(call: Call, outcome: ToolMessage | Command[Any]) -> ToolResult:
+    """What answered it. Of a Command the ledger keeps the message only: a replay does not repeat its update."""
     messages = (outcome.update or {})["messages"] if isinstance(outcome, Command) else [outcome]
     message = next((m for m in messages if _answers(m, call)), None)
-    return (message.status == "error", message.text) if message else (False, "")
+    return ToolResult(message.text, outcome_of(message)) if message else ToolResult("")

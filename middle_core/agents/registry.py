@@ -96,6 +96,8 @@ class Agent:
         stock_tool_nodes: paths of the nodes that are LangGraph's ToolNode. They run, but without the ledger: a resume runs finished
             calls again, and a tool's error may end the run.
         legacy_interrupts: see `AgentSpec`.
+        recorded_tools: names of the tools whose calls are written to the ledger.
+        repeatable_tools: names of those of them that are `guard.repeatable`.
     """
 
     name: str
@@ -105,6 +107,8 @@ class Agent:
     server_tools: frozenset[str]
     stock_tool_nodes: frozenset[str] = frozenset()
     legacy_interrupts: bool = False
+    recorded_tools: frozenset[str] = frozenset()
+    repeatable_tools: frozenset[str] = frozenset()
 
 
 async def load(
@@ -144,6 +148,8 @@ async def _load(name: str, given: Any, deps: AgentDeps, opened: frozenset[str]) 
         server_tools=frozenset(tool.name for tool in spec.tools).union(*found),
         stock_tool_nodes=frozenset(stock),
         legacy_interrupts=spec.legacy_interrupts,
+        recorded_tools=frozenset[str]().union(*(node.names for node in ours.values())),
+        repeatable_tools=frozenset[str]().union(*(node.repeatable for node in ours.values())),
     )
 
 

@@ -6,7 +6,6 @@ taken secrets and exception texts out of it (`errors`).
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,12 +14,12 @@ from typing import Any, Final
 import orjson
 
 from middle_core.agui.jsonable import TooBig, jsonable, text
+from middle_core.errors import ErrorCode
 from middle_core.events import ClientRunId, ClientThreadId, Custom, Event, EventType, Outcome, RunId, custom
 
 MAX_WORDS: Final = 500
 """Characters of a text for people in a terminal event."""
 _MAX_ID = 4096
-_CODE = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _COUNTS = ("inputTokens", "outputTokens", "totalTokens", "reasoningTokens", "cachedInputTokens")
 
 
@@ -39,9 +38,9 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """It failed. code: of `errors`. message: for people, sanitised by the caller. retry_after: seconds."""
+    """It failed. message: for people, sanitised by the caller. retry_after: seconds."""
 
-    code: str
+    code: ErrorCode
     message: str
     correlation_id: str
     retry_after: float | None = None
@@ -105,7 +104,7 @@ def terminal(end: End, *, thread_id: ClientThreadId, run_id: ClientRunId, max_ev
         error: Event = {
             "type": EventType.RUN_ERROR.value,
             "message": words(end.message) or "Something went wrong.",
-            "code": end.code if _CODE.fullmatch(end.code) else "internal",
+            "code": end.code.value,
             "correlationId": words(end.correlation_id),
         }
         if end.retry_after is not None:

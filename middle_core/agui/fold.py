@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from middle_core.events import Custom, Event
+from middle_core.events import OUTCOME, Custom, Event
 
 _TEXT: Final = frozenset({"TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END"})
 _CALL: Final = frozenset({"TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_END", "TOOL_CALL_RESULT"})
@@ -18,13 +18,14 @@ _CALL: Final = frozenset({"TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_END", 
 
 @dataclass(slots=True)
 class PartialCall:
-    """A tool call. closed: TOOL_CALL_END was seen, so the arguments are all there. result: its text, once known."""
+    """A tool call. closed: TOOL_CALL_END was seen, so the arguments are all there. result, outcome: its text and what became of it, once known."""
 
     call_id: str
     name: str
     arguments: str = ""
     closed: bool = False
     result: str | None = None
+    outcome: Mapping[str, Any] | None = None
 
 
 @dataclass(slots=True)
@@ -89,3 +90,4 @@ def _call(event: Event, messages: dict[str, PartialMessage], calls: dict[str, Pa
         known.closed = True
     else:
         known.result = event["content"]
+        known.outcome = (event.get("metadata") or {}).get(OUTCOME)

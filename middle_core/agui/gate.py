@@ -309,7 +309,7 @@ class Gate:
         our_id = self._names.take(MESSAGE, wanted)
         self._count("renamed", our_id != wanted)
         frame: Event = {"type": T.TOOL_CALL_RESULT.value, "messageId": our_id, "toolCallId": our_call, "role": "tool"}
-        frame |= self._payloads.metadata(event)
+        frame |= self._payloads.result_metadata(event)
         yield frame | {"content": self._content(event.get("content"), self._max - json_size(frame) - len(',"content":'))}
 
     def _content(self, content: Any, room: int) -> str:

@@ -15,10 +15,13 @@ from middle_core.agui.grammar import CALL, TEXT, THOUGHT, Malformed, string
 from middle_core.agui.jsonable import TooBig, json_size, jsonable
 from middle_core.agui.snapshot_messages import wire_message
 from middle_core.agui.unique_ids import Names
-from middle_core.events import Custom, Event, EventType, custom
+from middle_core.events import OUTCOME, Custom, Event, EventType, ToolOutcome, custom
 
 T = EventType
 
+MAX_WORD: Final = 64
+"""Characters of a word that programs decide by."""
+_OUTCOMES: Final = frozenset(one.value for one in ToolOutcome)
 MAX_NAME: Final = 256
 """Characters of a name for people: of a CUSTOM event, a tool, a message's author."""
 
@@ -54,6 +57,19 @@ class Payloads:
             self._repairs["metadata_dropped"] += 1
             return {}
         return {"metadata": plain}
+
+    def result_metadata(self, event: Mapping[str, Any]) -> Event:
+        """`{"metadata": ...}` of a tool's result: every result in the log says what became of its call. One that says nothing is done."""
+        kept: Event = self.metadata(event).get("metadata", {})
+        if _word(kept.get(OUTCOME), "outcome") in _OUTCOMES:
+            return {"metadata": kept}
+        given = event.get("metadata")
+        told = given.get(OUTCOME) if isinstance(given, Mapping) else None
+        outcome, code = _word(told, "outcome"), _word(told, "code")
+        if outcome not in _OUTCOMES:
+            outcome, code = ToolOutcome.DONE.value, None
+        # The words were too long, or there are none: what became of the call is told all the same.
+        return {"metadata": {**kept, OUTCOME: {"outcome": outcome, "code": code, "message": ""}}}
 
     def _state_snapshot(self, event: Mapping[str, Any]) -> Iterator[Event]:
         if event.get("snapshot") is None:
@@ -141,6 +157,12 @@ class Payloads:
         if name in (T.STATE_SNAPSHOT, T.STATE_DELTA):
             self._state_lost = True
         return custom(Custom.OMITTED, type=name.value, label=label, maxBytes=self._max)
+
+
+def _word(value: Any, key: str) -> str | None:
+    """A short text in a mapping; None where there is none."""
+    found = value.get(key) if isinstance(value, Mapping) else None
+    return str(found) if isinstance(found, str) and len(found) <= MAX_WORD else None
 
 
 def _is_patch(operation: Any) -> bool:

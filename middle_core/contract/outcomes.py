@@ -20,6 +20,7 @@ class OutcomeCode(StrEnum):
     REJECTED = "rejected"  # refused: the person said no
     NOBODY_TO_ASK = "nobody_to_ask"  # refused: it needs an approval, and there is nobody who could give it
     LENGTH = "length"  # not_run: the model's message ended at its length limit, so the call may be incomplete
+    BROKEN_OFF = "broken_off"  # not_run: the model's message was broken off on the model's side
     TOO_MANY_CALLS = "too_many_calls"  # not_run: more calls than one message may have
     UNKNOWN_TOOL = "unknown_tool"  # not_run
     INVALID_ARGUMENTS = "invalid_arguments"  # not_run

@@ -11,10 +11,14 @@ import hashlib
 import json
 import math
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
+
+from middle_core.errors import ErrorCode
+from middle_core.events import ToolOutcome
+from middle_core.node_api.outcomes import ToolResult, result
 
 MAX_CARD_CHARS: Final = 20_000
 """Characters of JSON of the arguments: nothing is done that a card could not show whole."""
@@ -27,7 +31,7 @@ class Approval:
     """The newest question about a call, as it stands.
 
     status: of `eventlog.interrupts`. answer: as it came. stale: its time is over, and it was answered in an earlier run.
-    root_id: of the first question about the action; its Idempotency-Key is theirs all. outcome_text: what came of it.
+    root_id: of the first question about the action; its Idempotency-Key is theirs all. result: what came of it, once that is known.
     """
 
     interrupt_id: str
@@ -37,8 +41,7 @@ class Approval:
     stale: bool
     root_id: str
     idempotency_key: str
-    outcome_text: str
-    outcome_ok: bool | None
+    result: ToolResult | None
 
 
 class Approvals(Protocol):
@@ -50,11 +53,11 @@ class Approvals(Protocol):
     async def begin(self, approval: Approval, *, digest: str) -> bool:
         """Whether the action may be done now, by this caller, with these arguments. True once."""
 
-    async def end(self, approval: Approval, *, ok: bool | None, text: str) -> None:
-        """What came of it. ok: None where that is unknown."""
+    async def end(self, approval: Approval, result: ToolResult) -> None:
+        """What came of it."""
 
-    async def drop(self, approval: Approval, *, text: str) -> None:
-        """Take back what was approved and not begun."""
+    async def drop(self, approval: Approval, result: ToolResult) -> None:
+        """Take back what was approved and not begun. result: what answers the call."""
 
 
 APPROVALS: ContextVar[Approvals | None] = ContextVar("middle_core_approvals", default=None)
@@ -70,6 +73,13 @@ def idempotency_key() -> str:
     if key is None:
         raise LookupError("Only an approved action has an Idempotency-Key.")
     return key
+
+
+def missing_role(roles: Sequence[str], doing: str) -> ToolResult:
+    """Of a caller who has none of the roles. doing: the action as the subject of a sentence."""
+    needed = " or ".join(roles)
+    text = f"permission denied: {needed} role required"
+    return result(text, ToolOutcome.REFUSED, ErrorCode.FORBIDDEN, f"{doing} needs the role {needed}.")
 
 
 def digest(args: Mapping[str, Any]) -> str:

@@ -11,10 +11,12 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Protocol
 
+from middle_core.node_api.outcomes import ToolResult
+
 
 @dataclass(frozen=True, slots=True)
 class LedgerLine:
-    """An earlier begin of the same call. status: running | paused | done | failed; result is the tool message's text.
+    """An earlier begin of the same call. status: running | paused | done | failed. result: what answered it, once it has ended.
 
     running: it began and never ended, so its outcome is unknown. paused: it stopped at an interrupt to ask
     a person, so the resume runs it again.
@@ -22,7 +24,7 @@ class LedgerLine:
 
     name: str
     status: str
-    result: str | None
+    result: ToolResult | None
 
 
 class ToolLedger(Protocol):
@@ -35,8 +37,8 @@ class ToolLedger(Protocol):
         that a crash after the resume is not taken for another pause.
         """
 
-    async def end(self, tool_call_id: str, *, status: str, result: str) -> None:
-        """Write down, durably, what came of it. status: done | failed | paused (then result is empty)."""
+    async def end(self, tool_call_id: str, result: ToolResult | None) -> None:
+        """Write down, durably, what answered the call. None: it stopped at an interrupt to ask a person."""
 
 
 LEDGER: ContextVar[ToolLedger | None] = ContextVar("middle_core_ledger", default=None)

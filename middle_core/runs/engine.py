@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -19,19 +19,22 @@ from typing import Final
 from middle_core.agui.fold import fold
 from middle_core.agui.gate import Cancelled, End, Failed, Finished, Gate
 from middle_core.auth.principal import CALLER, Principal
+from middle_core.contract.outcomes import OutcomeCode
 from middle_core.errors import MiddleCoreError, RunLost, Superseded
 from middle_core.eventlog.follow import replay
 from middle_core.eventlog.port import EventLog, InterruptLog
-from middle_core.eventlog.records import Claim, Ending, Run, RunStatus, ToolCallStatus
+from middle_core.eventlog.records import Claim, Ending, Run, RunStatus
 from middle_core.events import Custom, Event, EventType, custom
 from middle_core.node_api.approvals import APPROVALS
-from middle_core.node_api.tool_ledger import LEDGER, LedgerLine
+from middle_core.node_api.tool_ledger import LEDGER
 from middle_core.runs.appender import Appender
+from middle_core.runs.graph.cut_calls import Cut
 from middle_core.runs.graph.graph_run import GraphRun
 from middle_core.runs.graph.run_report import RunReport
 from middle_core.runs.graph.source import GraphSource
 from middle_core.runs.intake.request import StartRequest
 from middle_core.runs.intake.turn import rebuild
+from middle_core.runs.log_ledger import LogLedger, ledger_lines
 from middle_core.runs.questions.answering import Answering, LogApprovals, to_go_on
 from middle_core.runs.questions.approval_card import offers_cards
 from middle_core.runs.questions.custom_event import QuestionForm, form_of
@@ -101,23 +104,6 @@ class _GateEnded(Exception):
 
 Put = Callable[[Iterable[Event]], Awaitable[None]]
 """Hands events to the gate and on to the log."""
-
-
-class LogLedger:
-    """The tool ledger of one attempt: the log's, bound to the claim."""
-
-    def __init__(self, log: EventLog, claim: Claim) -> None:
-        self._log = log
-        self._claim = claim
-
-    async def begin(self, tool_call_id: str, name: str) -> LedgerLine | None:
-        """See `node_api.tool_ledger.ToolLedger`."""
-        line = await self._log.tool_begin(self._claim, tool_call_id, name)
-        return None if line is None else LedgerLine(line.name, line.status, line.result)
-
-    async def end(self, tool_call_id: str, *, status: str, result: str) -> None:
-        """See `node_api.tool_ledger.ToolLedger`."""
-        await self._log.tool_end(self._claim, tool_call_id, status=ToolCallStatus(status), result=result)
 
 
 class Engine:
@@ -286,23 +272,31 @@ class Engine:
             logger.info(
                 "the gate repaired the stream", extra={"run_id": job.run.run_id, "repairs": dict(gate.repairs), "fault": gate.fault}
             )
-        events = await self._last_events(job.run, answering, gate, ended)
+        page_tools = {tool.name for tool in job.asked.body.tools or ()}
+        events = await self._last_events(job.run, answering, gate, ended, page_tools=page_tools)
         if isinstance(ended.end, Finished) and not (ended.end.interrupts or ended.end.waits):
             await self._sources[job.run.agent].states.forget_past(job.run.thread_id)
         await appender.finish(events, ending_of(ended.end))
 
-    async def _last_events(self, run: Run, answering: Answering, gate: Gate, ended: Ended) -> list[Event]:
-        """Settle the thread of a run that did not come to its own end; the results that this gave, the closers, the terminal event."""
+    async def _last_events(
+        self, run: Run, answering: Answering, gate: Gate, ended: Ended, *, page_tools: Collection[str] | None = None
+    ) -> list[Event]:
+        """Settle the thread of a run that did not come to its own end; the results that this gave, the closers, the terminal event.
+
+        page_tools: see `Cut`.
+        """
         results: Sequence[Event] = ()
         untouched = ended.untouched
         if isinstance(ended.end, Failed) and ended.end.code == RunLost.code:
             results = await answering.close_begun()
             untouched = untouched or await self._waits(run)
         if not isinstance(ended.end, Finished) and not untouched:
-            results = await self._settle(run, answering, note="stopped" if isinstance(ended.end, Cancelled) else "interrupted")
+            results = await self._settle(run, answering, ended.end, page_tools=page_tools)
         return [*ended.last, *(legal for event in results for legal in gate.feed(event)), *gate.close(ended.end)]
 
-    async def _settle(self, run: Run, answering: Answering, *, note: str) -> Sequence[Event]:
+    async def _settle(
+        self, run: Run, answering: Answering, end: Cancelled | Failed, *, page_tools: Collection[str] | None
+    ) -> Sequence[Event]:
         """Close the thread's questions, and give it what its log shows and its checkpoint lacks; what the client is to be told of it.
 
         A failure here must not keep the thread busy: the text is in the log all the same.
@@ -316,7 +310,13 @@ class Engine:
         try:
             told = await answering.close_all()
             partials = fold([record.event async for record in replay(self._log, run.run_id)])
-            return told + await source.settle(run.thread_id, partials, note=note, outcomes=await answering.outcomes())
+            cut = Cut(
+                code=OutcomeCode.STOPPED if isinstance(end, Cancelled) else end.code,
+                results=await answering.results(),
+                ledger=await ledger_lines(self._log, run.thread_id),
+                page_tools=page_tools,
+            )
+            return told + await source.settle(run.thread_id, partials, cut)
         except Superseded:
             raise
         except Exception as error:

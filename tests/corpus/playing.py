@@ -17,8 +17,10 @@ from copilotkit import LangGraphAGUIAgent
 from middle_core.agents.registry import AgentSpec
 from middle_core.agui.fold import fold
 from middle_core.agui.gate import Cancelled, End, Failed, Finished, Gate, opening
+from middle_core.contract.outcomes import OutcomeCode
 from middle_core.errors import MiddleCoreError
 from middle_core.events import ClientRunId, ClientThreadId, Event, RunId, ThreadId
+from middle_core.runs.graph.cut_calls import Cut
 from middle_core.runs.graph.graph_run import GraphRun
 from middle_core.runs.graph.source import GraphSource
 from middle_core.runs.intake.turn import rebuild
@@ -123,7 +125,9 @@ async def _our_stream(source: GraphSource, name: str, body: RunAgentInput, turn:
     except Exception:  # noqa: BLE001 - whatever a graph raises ends its run: that is what some cases are about
         end = Failed(MiddleCoreError.code, MiddleCoreError().detail, "correlation")
     if not isinstance(end, Finished):
-        for event in await source.settle(thread, fold(legal), note="stopped" if isinstance(end, Cancelled) else "interrupted"):
+        code = OutcomeCode.STOPPED if isinstance(end, Cancelled) else end.code
+        cut = Cut(code, page_tools={tool.name for tool in body.tools or ()})
+        for event in await source.settle(thread, fold(legal), cut):
             for one in gate.feed(event):
                 yield one
     for event in gate.close(end):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from middle_core.events import Event
+from middle_core.events import OUTCOME, Event
 
 
 def text_start(message_id: str, **more: Any) -> Event:
@@ -37,6 +37,7 @@ def result(call_id: str, content: Any = "found", *, message_id: str | None = Non
         "messageId": message_id or f"of-{call_id}",
         "toolCallId": call_id,
         "role": "tool",
+        "metadata": {OUTCOME: {"outcome": "done", "code": None, "message": ""}},
         "content": content,
     }
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from middle_core.events import Custom, Event, Record, RunId, custom
+from middle_core.events import OUTCOME, Custom, Event, Record, RunId, custom
 
 RUN = RunId("01900000-0000-7000-8000-000000000001")
 START = 1_800_000_000_000
@@ -95,9 +95,20 @@ def called(call_id: str, name: str, *arguments: str, parent: str | None = None) 
     ]
 
 
-def result(call_id: str, content: Any) -> Event:
+DONE: Event = {"outcome": "done", "code": None, "message": ""}
+
+
+def result(call_id: str, content: Any, outcome: Event = DONE) -> Event:
+    """outcome: what became of the call."""
     text = content if isinstance(content, str) else orjson.dumps(content).decode()
-    return {"type": "TOOL_CALL_RESULT", "messageId": f"{call_id}-result", "toolCallId": call_id, "content": text, "role": "tool"}
+    return {
+        "type": "TOOL_CALL_RESULT",
+        "messageId": f"{call_id}-result",
+        "toolCallId": call_id,
+        "content": text,
+        "role": "tool",
+        "metadata": {OUTCOME: outcome},
+    }
 
 
 def finished(*interrupts: Mapping[str, Any], usage: Sequence[Mapping[str, Any]] = ()) -> Event:

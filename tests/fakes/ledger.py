@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+from middle_core.contract.outcomes import DONE
+from middle_core.node_api.outcomes import ToolResult
 from middle_core.node_api.tool_ledger import LedgerLine
 
 
@@ -23,7 +25,8 @@ class MemoryLedger:
             self._changed.set()
         return earlier
 
-    async def end(self, tool_call_id: str, *, status: str, result: str) -> None:
+    async def end(self, tool_call_id: str, result: ToolResult | None) -> None:
+        status = "paused" if result is None else "done" if result.outcome == DONE else "failed"
         line = self.lines[tool_call_id]
         assert line.status == "running", f"{tool_call_id} is {line.status}: only a running call ends"
         self.lines[tool_call_id] = LedgerLine(line.name, status, result)

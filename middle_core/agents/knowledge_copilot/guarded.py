@@ -33,7 +33,7 @@ def delete_tool(backend: Knowledge) -> BaseTool:
             kind="delete_source",
         )
 
-    @needs_approval(describe=describe, roles=("admin",), idempotent=True)
+    @needs_approval(describe=describe, roles=("admin",), doing="Deleting", idempotent=True)
     @tool
     async def delete_source(
         source_id: Annotated[str, Field(min_length=1, max_length=200, description="The source's id, from list_sources.")],

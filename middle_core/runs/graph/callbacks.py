@@ -25,6 +25,7 @@ from langgraph.types import Command
 from middle_core.agui.endings import refused
 from middle_core.events import Custom, Event, EventType, custom
 from middle_core.node_api.emit import Emitted
+from middle_core.node_api.outcomes import metadata, outcome_of
 from middle_core.runs.graph.content import declined, tool_text
 from middle_core.runs.graph.event_queue import EventQueue
 from middle_core.runs.graph.history import Shown
@@ -273,6 +274,7 @@ def result_event(message: ToolMessage) -> Event:
         "toolCallId": message.tool_call_id,
         "content": tool_text(message.content),
         "role": "tool",
+        "metadata": metadata(outcome_of(message)),
     }
 
 

@@ -14,6 +14,7 @@ from typing import Any, Final
 from middle_core.agui.jsonable import TooBig, jsonable
 from middle_core.events import Event
 from middle_core.models.finish_reasons import CUT, Ending, ending_of
+from middle_core.node_api.outcomes import metadata, outcome_of
 from middle_core.runs.graph.content import pieces, tool_text
 
 STOPPED: Final = "stopped"
@@ -112,10 +113,11 @@ def _arguments(arguments: Any) -> str:
 
 
 def _tool(message: Any) -> Message:
+    outcome = outcome_of(message)
     shown: Message = {"id": str(message.id), "role": "tool", "toolCallId": str(message.tool_call_id), "content": tool_text(message.content)}
     if message.status == "error":
-        shown["error"] = "error"
-    return shown
+        shown["error"] = outcome.message or "error"
+    return {**shown, "metadata": metadata(outcome)}
 
 
 class Shown:
@@ -149,6 +151,7 @@ class Shown:
                     "role": "tool",
                     "toolCallId": event["toolCallId"],
                     "content": event["content"],
+                    "metadata": event.get("metadata"),
                 }
             case _:
                 return

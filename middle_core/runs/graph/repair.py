@@ -15,14 +15,32 @@ from typing import Any, Final
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
+from middle_core.contract.outcomes import DONE, OutcomeCode
+from middle_core.events import ToolOutcome
+from middle_core.node_api.outcomes import ToolResult, metadata, result
 from middle_core.runs.graph.ids import Ids
 
-NO_RESULT: Final = "This call was not carried out: the conversation went on without it."
-WITHDRAWN: Final = "This call was not carried out: the user said something else instead of answering."
-NOT_JSON: Final = "This call was not carried out: its arguments were not a valid JSON object. Call again with valid arguments."
+NO_RESULT: Final = result(
+    "This call was not carried out: the conversation went on without it.",
+    ToolOutcome.NOT_RUN,
+    OutcomeCode.UNANSWERED,
+    "This was not carried out: the conversation went on without it.",
+)
+WITHDRAWN: Final = result(
+    "This call was not carried out: the user said something else instead of answering.",
+    ToolOutcome.NOT_RUN,
+    OutcomeCode.WITHDRAWN,
+    "This was not carried out: you went on with something else.",
+)
+NOT_JSON: Final = result(
+    "This call was not carried out: its arguments were not a valid JSON object. Call again with valid arguments.",
+    ToolOutcome.NOT_RUN,
+    OutcomeCode.INVALID_ARGUMENTS,
+    "The assistant’s arguments were not valid, so nothing was run.",
+)
 
 
-def repair(messages: Sequence[BaseMessage], *, why: str = NO_RESULT) -> list[BaseMessage]:
+def repair(messages: Sequence[BaseMessage], *, why: ToolResult = NO_RESULT) -> list[BaseMessage]:
     """A valid history. `why` is the result of a call that has none.
 
     Idempotent; a valid history comes back as it is.
@@ -52,11 +70,21 @@ def repair(messages: Sequence[BaseMessage], *, why: str = NO_RESULT) -> list[Bas
             if waiting:
                 valid.append(waiting.pop(0))
             else:
-                text = NOT_JSON if call_id in refused or not _sound(call, one) else why
-                valid.append(
-                    ToolMessage(text, tool_call_id=call_id, name=call["name"], status="error", id=taken.message(f"{call_id}-result")),
-                )
+                answer = NOT_JSON if call_id in refused or not _sound(call, one) else why
+                valid.append(tool_message(answer, call_id=call_id, name=call["name"], message_id=taken.message(f"{call_id}-result")))
     return valid
+
+
+def tool_message(answer: ToolResult, *, call_id: str, name: str, message_id: str) -> ToolMessage:
+    """What answers a call, as the thread keeps it."""
+    return ToolMessage(
+        answer.text,
+        tool_call_id=call_id,
+        name=name,
+        id=message_id,
+        status="success" if answer.outcome == DONE else "error",
+        response_metadata=metadata(answer.outcome),
+    )
 
 
 def _sound(call: Any, original: AIMessage) -> bool:

@@ -17,7 +17,7 @@ from copilotkit import LangGraphAGUIAgent
 from copilotkit.langgraph_agui_agent import CustomEventNames as CopilotKitEventNames
 from langchain_core.messages import BaseMessage, HumanMessage
 
-from middle_core.events import RunId, ThreadId
+from middle_core.events import OUTCOME, RunId, ThreadId
 from middle_core.runs.graph.history import Message
 from middle_core.runs.graph.introspection import Graph, context_for, input_keys, output_keys
 
@@ -92,9 +92,13 @@ def graph_input(
 
 
 def to_langchain(messages: Sequence[Message]) -> list[BaseMessage]:
-    """AG-UI messages as LangChain's."""
+    """AG-UI messages as LangChain's. The outcome of a call, which a message of the server's own may carry, goes along."""
     request = RunAgentInput.model_validate({"threadId": "-", "runId": "-", "messages": list(messages)})
-    return agui_messages_to_langchain(request.messages)
+    outcomes = {one["id"]: one["metadata"] for one in messages if OUTCOME in (one.get("metadata") or {})}
+    converted = agui_messages_to_langchain(request.messages)
+    for message in converted:
+        message.response_metadata.update(outcomes.get(str(message.id), {}))
+    return converted
 
 
 def user_parts(message: HumanMessage) -> Any:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, Final, cast
 
 import orjson
@@ -15,10 +14,13 @@ from langchain_core.messages import AIMessage, BaseMessage
 
 from middle_core.agui.fold import PartialMessage
 from middle_core.agui.jsonable import TooBig, jsonable
+from middle_core.contract.outcomes import DONE
 from middle_core.errors import MiddleCoreError
 from middle_core.events import Event, ThreadId
+from middle_core.node_api.outcomes import ToolResult, of_json
 from middle_core.runs.graph.callbacks import result_event
-from middle_core.runs.graph.history import STOPPED, history
+from middle_core.runs.graph.cut_calls import Cut, results_of_cut_calls
+from middle_core.runs.graph.history import INTERRUPTED, STOPPED, history
 from middle_core.runs.graph.introspection import Graph, context_for, input_keys, output_keys, topology
 from middle_core.runs.graph.sdk import SdkAgent, to_langchain, user_parts
 from middle_core.runs.graph.thread_state import (
@@ -81,22 +83,22 @@ class GraphSource:
         """The client-visible state, without messages and internal keys."""
         return self.visible((await self.states.read(thread_id)).snapshot.values)
 
-    async def settle(
-        self, thread_id: ThreadId, partials: Sequence[PartialMessage], *, note: str, outcomes: Mapping[str, str] = MappingProxyType({})
-    ) -> list[Event]:
+    async def settle(self, thread_id: ThreadId, partials: Sequence[PartialMessage], cut: Cut) -> list[Event]:
         """Give the thread what a run has shown and its checkpoint lacks, and leave nothing pending. Idempotent.
 
-        note: how the run ended, for the texts of calls without a result ("stopped", "interrupted"). outcomes: what is known of
-        calls by other means. Returns these results as events: a client that is not told them shows the calls as running.
+        Returns the results of the calls that had none, as events: a client that is not told them shows the calls as running.
         """
         thread = await self.states.finalised(await self.states.read(thread_id))
         if not thread.holds_messages:
             return []
         known = {one.id for one in thread.messages}
+        note = STOPPED if cut.stopped else INTERRUPTED
         lacking = [one for partial in partials if partial.message_id not in known for one in _from_partial(partial, note)]
-        shown = {call.call_id: call.result for one in partials for call in one.calls if call.result is not None}
-        words = "the user stopped it" if note == STOPPED else "the run was interrupted"
-        valid = completed([*thread.messages, *lacking], {**outcomes, **shown}, why=f"This call was not completed: {words}.")
+        messages = [*thread.messages, *lacking]
+        calls = [call for one in partials for call in one.calls]
+        shown = {call.call_id: ToolResult(call.result, of_json(call.outcome) or DONE) for call in calls if call.result is not None}
+        results = results_of_cut_calls(messages, cut, self.rules, incomplete={call.call_id for call in calls if not call.closed})
+        valid = completed(messages, {**results, **shown})
         await self.states.write(thread, valid)
         return [result_event(one) for one in added_results(thread.messages, valid) if one.tool_call_id not in shown]
 

@@ -19,9 +19,10 @@ from langgraph.types import Interrupt, Overwrite, StateSnapshot
 
 from middle_core.errors import InvalidRequest
 from middle_core.events import ThreadId
+from middle_core.node_api.outcomes import ToolResult
 from middle_core.runs.graph.interrupts import as_interrupt, open_interrupts
 from middle_core.runs.graph.introspection import Graph, joins_messages
-from middle_core.runs.graph.repair import repair
+from middle_core.runs.graph.repair import repair, tool_message
 from middle_core.runs.graph.state_writer import WRITER, with_writer
 from middle_core.runs.graph.static_pause import pause, pauses_statically
 
@@ -127,11 +128,11 @@ def stored(values: Any) -> list[BaseMessage]:
 
 
 def fitted(
-    thread: Sequence[BaseMessage], fresh: Sequence[BaseMessage], *, restart_at: str | None, why: str
+    thread: Sequence[BaseMessage], fresh: Sequence[BaseMessage], *, restart_at: str | None, why: ToolResult
 ) -> tuple[list[BaseMessage], list[BaseMessage]]:
     """What must stand in the thread, and what the next input brings, so that both together are a valid history.
 
-    restart_at: the id of the message from which on the thread is dropped. why: words for calls that have no result.
+    restart_at: the id of the message from which on the thread is dropped. why: the result of calls that have none.
     Raises InvalidRequest where a fresh message would replace one that is not the person's own.
     """
     foreign = {one.id for one in thread if not isinstance(one, HumanMessage)}
@@ -146,17 +147,17 @@ def fitted(
     return valid[: len(valid) - count], list(fresh[len(fresh) - count :])
 
 
-def completed(messages: Sequence[BaseMessage], results: Mapping[str, str], *, why: str) -> list[BaseMessage]:
-    """The messages with these results for the calls that have none, and `why` for the rest."""
+def completed(messages: Sequence[BaseMessage], results: Mapping[str, ToolResult]) -> list[BaseMessage]:
+    """A valid history of the messages, with these results for the calls that have none, by the calls' ids."""
     answered = {one.tool_call_id for one in messages if isinstance(one, ToolMessage)}
     known = [
-        ToolMessage(results[str(call["id"])], tool_call_id=str(call["id"]), name=call["name"], id=f"{call['id']}-result")
+        tool_message(results[str(call["id"])], call_id=str(call["id"]), name=str(call["name"]), message_id=f"{call['id']}-result")
         for one in messages
         if isinstance(one, AIMessage)
-        for call in one.tool_calls
+        for call in (*one.tool_calls, *one.invalid_tool_calls)
         if str(call["id"]) in results and call["id"] not in answered
     ]
-    return repair([*messages, *known], why=why)
+    return repair([*messages, *known])
 
 
 def added_results(before: Sequence[BaseMessage], after: Sequence[BaseMessage]) -> list[ToolMessage]:

@@ -41,11 +41,15 @@ class AgentRules:
     """What clients of an agent may do, and how they are asked.
 
     client_writable: state keys; server_tools: names that no client tool may take; legacy_interrupts: by CUSTOM `on_interrupt`.
+    recorded_tools: those of the server's tools whose calls are written to the ledger; repeatable_tools: those that only read, or do
+    nothing more the second time.
     """
 
     client_writable: frozenset[str] = frozenset()
     server_tools: frozenset[str] = frozenset()
     legacy_interrupts: bool = False
+    recorded_tools: frozenset[str] = frozenset()
+    repeatable_tools: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

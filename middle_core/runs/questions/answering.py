@@ -15,21 +15,45 @@ from ag_ui.core import RunAgentInput
 from middle_core.agui.endings import refused
 from middle_core.auth.access import clearly_lacks
 from middle_core.auth.principal import Principal
+from middle_core.contract.cards import MARK
+from middle_core.contract.outcomes import OutcomeCode
 from middle_core.errors import InterruptUnknown
 from middle_core.eventlog.interrupts import CLAIMABLE, Answer, Answered, Channel, Interrupt, InterruptKind, InterruptStatus
 from middle_core.eventlog.port import InterruptLog
 from middle_core.eventlog.records import Claim
-from middle_core.events import Custom, Event, EventType, custom
-from middle_core.node_api.approvals import Approval
+from middle_core.events import Custom, Event, EventType, ToolOutcome, custom
+from middle_core.node_api.approvals import Approval, missing_role
+from middle_core.node_api.outcomes import ToolResult, result
 from middle_core.runs.intake.turn import Resume, ThreadView, Turn, command_resume
 from middle_core.runs.questions import approval_card, custom_event, graph_question
 from middle_core.runs.questions.custom_event import QuestionForm
 
 S = InterruptStatus
 
-TAKEN_BACK: Final = {"ok": False, "text": "The user went on with something else. Nothing was done."}
-STOPPED: Final = {"ok": False, "text": "The user stopped it before it was done. Nothing was done."}
-CUT_OFF: Final = {"ok": None, "text": "This was approved and begun, and cut off. Whether it took effect is unknown."}
+TAKEN_BACK: Final = approval_card.stored(
+    result(
+        "The user went on with something else. Nothing was done.",
+        ToolOutcome.NOT_RUN,
+        OutcomeCode.WITHDRAWN,
+        "Withdrawn. Nothing was done.",
+    )
+)
+STOPPED: Final = approval_card.stored(
+    result(
+        "The user stopped it before it was done. Nothing was done.",
+        ToolOutcome.CANCELLED,
+        OutcomeCode.STOPPED,
+        "Stopped before it was done. Nothing was done.",
+    )
+)
+CUT_OFF: Final = approval_card.stored(
+    result(
+        "This was approved and begun, and cut off. Whether it took effect is unknown.",
+        ToolOutcome.UNKNOWN,
+        OutcomeCode.CUT_OFF,
+        "This was approved and begun, and cut off. Whether it took effect is unknown: check before repeating it.",
+    )
+)
 
 OVER: Final = {S.PENDING: S.WITHDRAWN, S.APPROVED: S.WITHDRAWN, S.EDITED: S.WITHDRAWN}
 BEGUN: Final = {S.EXECUTING: S.INDETERMINATE}
@@ -150,7 +174,7 @@ class Answering:
             return []
         messages = approval_card.with_cards(view.messages, await self.rows(), cards=self._cards, answers=self._answers)
         message = {"messageId": f"notice-{self._claim.run_id}"}
-        words = " ".join(dict.fromkeys(str(approval_card.verdict(row)["message"]) for row in taken.late))
+        words = " ".join(dict.fromkeys(approval_card.words_of(row) for row in taken.late))
         return [
             {"type": EventType.MESSAGES_SNAPSHOT.value, "messages": messages},
             {"type": EventType.TEXT_MESSAGE_START.value, **message, "role": "assistant"},
@@ -196,11 +220,9 @@ class Answering:
         closed = [*await self._expired(await self.rows()), *await self._log.close(self._claim, OVER, outcome=STOPPED)]
         return [event for row in closed for event in self._closed_events(row)] + await self.close_begun()
 
-    async def outcomes(self) -> dict[str, str]:
+    async def results(self) -> dict[str, ToolResult]:
         """What is known of calls that approvals are about, by the calls' ids: for those that the thread has no result of."""
-        return {
-            one.tool_call_id: str(approval_card.verdict(one)["message"]) for one in await self.rows() if one.kind is InterruptKind.APPROVAL
-        }
+        return {one.tool_call_id: approval_card.result_of(one) for one in await self.rows() if one.kind is InterruptKind.APPROVAL}
 
     async def _passed_over(self, rows: Iterable[Interrupt]) -> list[Interrupt]:
         """The rows that a new message closes."""
@@ -242,7 +264,6 @@ class LogApprovals:
         if not rows:
             return None
         row = rows[-1]
-        outcome = row.outcome or {}
         return Approval(
             interrupt_id=row.interrupt_id,
             status=row.status.value,
@@ -251,23 +272,22 @@ class LogApprovals:
             stale=row.late and row.answer_run_id != self._claim.run_id,
             root_id=row.root_id or row.interrupt_id,
             idempotency_key=row.idempotency_key,
-            outcome_text=str(outcome.get("text") or ""),
-            outcome_ok=outcome.get("ok"),
+            result=None if row.outcome is None else approval_card.result_of(row),
         )
 
     async def begin(self, approval: Approval, *, digest: str) -> bool:
         """See `node_api.approvals.Approvals`."""
         return await self._log.begin(self._claim, approval.interrupt_id, digest=digest)
 
-    async def end(self, approval: Approval, *, ok: bool | None, text: str) -> None:
+    async def end(self, approval: Approval, result: ToolResult) -> None:
         """See `node_api.approvals.Approvals`."""
-        status = S.INDETERMINATE if ok is None else S.EXECUTED
-        await self._log.end(self._claim, approval.interrupt_id, status=status, outcome={"ok": ok, "text": text})
+        status = S.INDETERMINATE if result.outcome.outcome is ToolOutcome.UNKNOWN else S.EXECUTED
+        await self._log.end(self._claim, approval.interrupt_id, status=status, outcome=approval_card.stored(result))
 
-    async def drop(self, approval: Approval, *, text: str) -> None:
+    async def drop(self, approval: Approval, result: ToolResult) -> None:
         """See `node_api.approvals.Approvals`."""
         moves = {S.APPROVED: S.WITHDRAWN, S.EDITED: S.WITHDRAWN}
-        await self._log.close(self._claim, moves, outcome={"ok": False, "text": text}, only={approval.interrupt_id})
+        await self._log.close(self._claim, moves, outcome=approval_card.stored(result), only={approval.interrupt_id})
 
 
 def to_go_on(rows: Iterable[Interrupt], open_ids: Iterable[str]) -> list[Interrupt]:
@@ -300,8 +320,9 @@ def _row_answer(row: Interrupt, given: _ClientAnswer, principal: Principal, *, s
     if given.cancelled and speaks:
         decision, outcome = S.WITHDRAWN, TAKEN_BACK
     elif decision in {S.APPROVED, S.EDITED} and row.roles and all(clearly_lacks(principal, role) for role in row.roles):
-        refused = f"permission denied: {' or '.join(row.roles)} role required"
-        decision, digest, outcome = S.REJECTED, "", {"ok": False, "text": refused}
+        lacking = missing_role(row.roles, str(row.payload[MARK].get("doing") or "This"))
+        refused = lacking.outcome.message
+        decision, digest, outcome = S.REJECTED, "", approval_card.stored(lacking)
     return Answer(
         interrupt_id=row.interrupt_id,
         decision=decision,

@@ -15,9 +15,11 @@ import orjson
 from ag_ui.core import RunAgentInput
 
 from middle_core.contract.cards import CARD_TOOL, MARK
+from middle_core.contract.outcomes import DONE, CallOutcome, OutcomeCode
 from middle_core.eventlog.interrupts import Channel, Interrupt, InterruptKind, InterruptStatus, NewInterrupt
-from middle_core.events import Custom, Event, EventType, custom
+from middle_core.events import Custom, Event, EventType, ToolOutcome, custom
 from middle_core.node_api.approvals import digest, edits_of
+from middle_core.node_api.outcomes import ToolResult, metadata, of_json, result
 from middle_core.runs.questions import graph_question
 
 S = InterruptStatus
@@ -36,8 +38,23 @@ WORDS: Final[Mapping[InterruptStatus, str]] = {
 }
 """For people, of each state."""
 
-LEFT: Final = "It was begun and cut off, and not tried again. Whether it took effect is unknown."
+LEFT: Final = result(
+    "It was begun and cut off, and not tried again. Whether it took effect is unknown.",
+    ToolOutcome.UNKNOWN,
+    OutcomeCode.CUT_OFF,
+    "It was begun and cut off, and not tried again. Whether it took effect is unknown.",
+)
 """Of an action that was begun before: what becomes of the question whether to try again says nothing of the first try."""
+
+_OUTCOMES: Final[Mapping[InterruptStatus, tuple[ToolOutcome, OutcomeCode | None]]] = {
+    S.REJECTED: (ToolOutcome.REFUSED, OutcomeCode.REJECTED),
+    S.WITHDRAWN: (ToolOutcome.NOT_RUN, OutcomeCode.WITHDRAWN),
+    S.EXPIRED: (ToolOutcome.NOT_RUN, OutcomeCode.EXPIRED),
+    S.EXECUTING: (ToolOutcome.UNKNOWN, OutcomeCode.CUT_OFF),
+    S.INDETERMINATE: (ToolOutcome.UNKNOWN, OutcomeCode.CUT_OFF),
+    S.EXECUTED: (ToolOutcome.DONE, None),
+}
+"""What a state says of the call, where the row says nothing more."""
 
 SAID_YES: Final = frozenset({S.APPROVED, S.EDITED, S.EXECUTING, S.EXECUTED, S.INDETERMINATE})
 
@@ -113,6 +130,7 @@ def card_result(row: Interrupt) -> Event:
         "toolCallId": row.interrupt_id,
         "content": _json(verdict(row)),
         "role": "tool",
+        "metadata": metadata(DONE),
     }
 
 
@@ -123,8 +141,7 @@ def answer_id(row: Interrupt) -> str:
 
 def resolved(row: Interrupt) -> Event:
     """CUSTOM `middle_core.interrupt_resolved`: where the row stands now."""
-    text = _text(row)
-    value = {"interruptId": row.interrupt_id, "toolCallId": row.tool_call_id, "status": row.status.value, "message": text}
+    value = {"interruptId": row.interrupt_id, "toolCallId": row.tool_call_id, "status": row.status.value, "message": words_of(row)}
     times = {"askedAt": row.created_at, "answeredAt": row.answered_at, "answerRunId": row.answer_run_id}
     return custom(Custom.INTERRUPT_RESOLVED, **value, **times, **_edits(row))
 
@@ -137,9 +154,37 @@ def verdict(row: Interrupt) -> dict[str, Any]:
         "status": row.status.value,
         "answeredAt": row.answered_at,
         "ok": None if _left(row) else outcome.get("ok"),
-        "message": _text(row),
+        "message": words_of(row),
         **_edits(row),
     }
+
+
+def stored(answer: ToolResult) -> dict[str, Any]:
+    """What a row keeps of how its call was answered. ok: whether it took effect; None where that is unknown."""
+    unknown = answer.outcome.outcome is ToolOutcome.UNKNOWN
+    return {
+        "ok": None if unknown else answer.outcome == DONE,
+        "text": answer.text,
+        "outcome": answer.outcome.model_dump(mode="json", by_alias=True),
+    }
+
+
+def result_of(row: Interrupt) -> ToolResult:
+    """What answers the call that the row is about: words for the model, and the outcome."""
+    if _left(row):
+        return LEFT
+    kept = row.outcome or {}
+    outcome = of_json(kept.get("outcome"))
+    if outcome is None:
+        what, code = _OUTCOMES.get(row.status, (ToolOutcome.NOT_RUN, OutcomeCode.UNANSWERED))
+        outcome = DONE if what is ToolOutcome.DONE else CallOutcome(outcome=what, code=code, message=WORDS[row.status])
+    return ToolResult(str(kept.get("text") or WORDS[row.status]), outcome)
+
+
+def words_of(row: Interrupt) -> str:
+    """Where the row stands, for people."""
+    kept = of_json((row.outcome or {}).get("outcome"))
+    return LEFT.outcome.message if _left(row) else kept.message if kept is not None and kept.message else WORDS[row.status]
 
 
 def _left(row: Interrupt) -> bool:
@@ -149,15 +194,14 @@ def _left(row: Interrupt) -> bool:
 
 def left_results(rows: Iterable[Interrupt], open_ids: Container[str]) -> tuple[Event, ...]:
     """What the model is told of such calls that the graph still waits at, as tool messages: not that they were not carried out."""
-    return tuple(
-        {"id": f"{row.call_key}-result", "role": "tool", "toolCallId": row.tool_call_id, "content": LEFT}
-        for row in rows
-        if _left(row) and row.interrupt_id in open_ids
-    )
+    return tuple(_result_message(row) for row in rows if _left(row) and row.interrupt_id in open_ids)
 
 
-def _text(row: Interrupt) -> str:
-    return LEFT if _left(row) else str((row.outcome or {}).get("text") or WORDS[row.status])
+def _result_message(row: Interrupt) -> Event:
+    """What answers the call that the row is about, as an AG-UI message."""
+    answer = result_of(row)
+    content = {"content": answer.text, "metadata": metadata(answer.outcome)}
+    return {"id": f"{row.call_key}-result", "role": "tool", "toolCallId": row.tool_call_id, **content}
 
 
 def _edits(row: Interrupt) -> dict[str, Any]:
@@ -206,13 +250,7 @@ def with_cards(
         if not row.pending:
             at_result = next((i for i, one in enumerate(shown) if one.get("toolCallId") == row.tool_call_id), None)
             if at_result is None and row.status not in {S.EXECUTING, S.APPROVED, S.EDITED}:
-                result = {
-                    "id": f"{row.call_key}-result",
-                    "role": "tool",
-                    "toolCallId": row.tool_call_id,
-                    "content": verdict(row)["message"],
-                }
-                shown.insert(at, result)
+                shown.insert(at, _result_message(row))
                 at_result = at
             if at_result is not None:
                 shown[at_result]["metadata"] = {**(shown[at_result].get("metadata") or {}), MARK: {**card(row), **verdict(row)}}
@@ -230,7 +268,7 @@ def _as_messages(row: Interrupt, own_id: str) -> list[Event]:
     }
     if row.pending:
         return [asked]
-    answer = {"id": own_id, "role": "tool", "toolCallId": row.interrupt_id, "content": _json(verdict(row))}
+    answer = {"id": own_id, "role": "tool", "toolCallId": row.interrupt_id, "content": _json(verdict(row)), "metadata": metadata(DONE)}
     return [asked, answer]
 
 

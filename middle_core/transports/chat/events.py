@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, WithJsonSchema
 
+from middle_core.errors import ErrorCode
 from middle_core.events import Custom, Event, EventType, Outcome, Record
 from middle_core.transports.chat.graph import skipped
 from middle_core.transports.chat.interrupts import chat_interrupt
@@ -103,7 +104,7 @@ class Failure(_Event):
     """The turn failed. It says what `ChatResponse.error` says."""
 
     type: Literal["error"] = "error"
-    code: str
+    code: ErrorCode
     message: str
     correlation_id: str
     retry_after: float | None
@@ -284,7 +285,7 @@ class ChatProjector:
 
     def _failed(self, event: Event, at: int) -> list[ChatEvent]:
         error = TurnError(
-            code=event.get("code", "internal"),
+            code=ErrorCode(event.get("code", ErrorCode.INTERNAL)),
             message=event["message"],
             correlation_id=event.get("correlationId", ""),
             retry_after=event.get("retryAfter"),

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from fastapi import APIRouter, FastAPI
 
+from middle_core.contract.problems import Problem
 from middle_core.transports.chat import schema as chat_schema
 from middle_core.transports.chat.response import VERSION
 from middle_core.transports.http.negotiation import JSON, STREAM
@@ -57,16 +58,6 @@ TURN: Final[dict[int | str, dict[str, Any]]] = {
 }
 EVENTS: Final[dict[int | str, dict[str, Any]]] = {**TURN, 200: {"description": "The turn from the cursor on.", "content": _STREAM}}
 
-_PROBLEM_SCHEMA: Final = {
-    "type": "object",
-    "required": ["type", "status", "code", "title", "detail", "correlation_id"],
-    "properties": {
-        **{name: {"type": "string"} for name in ("type", "code", "title", "detail", "correlation_id")},
-        "status": {"type": "integer"},
-        "retry_after": {"type": "number", "description": "Seconds."},
-    },
-}
-
 
 def openapi(routes: APIRouter) -> dict[str, Any]:
     """The document of these routes alone, whole in itself."""
@@ -74,7 +65,9 @@ def openapi(routes: APIRouter) -> dict[str, Any]:
     app.include_router(routes)
     document = app.openapi()
     event = chat_schema.schema(_SCHEMAS)
-    schemas = {**event.pop("$defs"), "ChatEvent": {key: event[key] for key in event if not key.startswith("$")}, "Problem": _PROBLEM_SCHEMA}
+    problem = Problem.model_json_schema(mode="serialization", ref_template=_SCHEMAS)
+    schemas = {**problem.pop("$defs"), **event.pop("$defs"), "Problem": problem}
+    schemas["ChatEvent"] = {key: event[key] for key in event if not key.startswith("$")}
     kept = {name: one for name, one in document.get("components", {}).get("schemas", {}).items() if "Validation" not in name}
     for operation in (one for path in document["paths"].values() for one in path.values()):
         operation["responses"].pop("422", None)  # FastAPI's own, which is never sent: `problems` renders it

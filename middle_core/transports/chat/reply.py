@@ -12,7 +12,9 @@ from typing import Any, Final
 import orjson
 
 from middle_core.contract.cards import CARD_TOOL
-from middle_core.events import Custom, Event
+from middle_core.contract.outcomes import DONE, CallOutcome
+from middle_core.events import OUTCOME, Custom, Event
+from middle_core.node_api.outcomes import of_json
 from middle_core.transports.chat.response import Citation, Part, Reply, TextPart, ToolCallPart, ToolResultPart
 
 MAX_CHARS: Final = 2_000_000
@@ -29,6 +31,7 @@ class _Message:
     call_id: str = ""
     text: list[str] = field(default_factory=list)
     calls: list[str] = field(default_factory=list)
+    outcome: CallOutcome = DONE
 
 
 class ReplyBuilder:
@@ -57,7 +60,7 @@ class ReplyBuilder:
             case "TOOL_CALL_ARGS":
                 self._arguments.get(event["toolCallId"], []).append(event["delta"])
             case "TOOL_CALL_RESULT":
-                self._answered(event["messageId"], event["toolCallId"], event["content"])
+                self._answered(event["messageId"], event)
             case "MESSAGES_SNAPSHOT":
                 self._replace(event["messages"])
             case "CUSTOM" if event["name"] == Custom.TURN:
@@ -91,9 +94,12 @@ class ReplyBuilder:
         self._names[call_id] = name
         self._arguments[call_id] = []
 
-    def _answered(self, message_id: str, call_id: str, content: str) -> None:
+    def _answered(self, message_id: str, told: Mapping[str, Any]) -> None:
+        """told: TOOL_CALL_RESULT, or a snapshot's message of role `tool`."""
+        call_id = told["toolCallId"]
         if call_id not in self._not_said:
-            self._messages[message_id] = _Message("tool", call_id, [content])
+            outcome = of_json((told.get("metadata") or {}).get(OUTCOME)) or DONE  # a log of an older version tells none
+            self._messages[message_id] = _Message("tool", call_id, [told["content"]], outcome=outcome)
 
     def _replace(self, messages: Sequence[Mapping[str, Any]]) -> None:
         """The part of the thread that is this turn's: what stands behind the words it took in, or from its first message on."""
@@ -110,13 +116,20 @@ class ReplyBuilder:
                     if call["id"] in self._arguments:
                         self._arguments[call["id"]] = [call["function"]["arguments"]]
             elif one["role"] == "tool":
-                self._answered(one["id"], one["toolCallId"], one["content"])
+                self._answered(one["id"], one)
 
     def _parts(self) -> Iterator[Part]:
         for message_id, message in self._messages.items():
             text = "".join(message.text)
             if message.role == "tool":
-                yield ToolResultPart(tool_call_id=message.call_id, content=text)
+                came_of_it = message.outcome
+                yield ToolResultPart(
+                    tool_call_id=message.call_id,
+                    content=text,
+                    outcome=came_of_it.outcome,
+                    code=came_of_it.code,
+                    message=came_of_it.message,
+                )
                 continue
             if text:
                 yield TextPart(message_id=message_id, text=text)

@@ -10,6 +10,10 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from middle_core.contract.outcomes import OutcomeCode
+from middle_core.errors import ErrorCode
+from middle_core.events import ToolOutcome
+
 VERSION: Final = "1"
 """Of the response and the events together. Another schema is another version, under a schema file of its own."""
 
@@ -43,11 +47,18 @@ class ToolCallPart(Wire):
 
 
 class ToolResultPart(Wire):
-    """What a tool answered in this turn; its call may be one of an earlier turn, which waited for a person."""
+    """What a tool answered in this turn; its call may be one of an earlier turn, which waited for a person.
+
+    content: what the model is told. outcome: what became of the call. code: why it is not done, and null where it is. message: the same
+    for people; empty where there is nothing to say.
+    """
 
     type: Literal["tool_result"] = "tool_result"
     tool_call_id: str
     content: str
+    outcome: ToolOutcome
+    code: OutcomeCode | ErrorCode | None
+    message: str
 
 
 Part = Annotated[TextPart | ToolCallPart | ToolResultPart, Field(discriminator="type")]
@@ -139,7 +150,7 @@ class NodeRun(Wire):
 class TurnError(Wire):
     """Why a turn failed: a code of `docs/http-api.md`, words for people. retry_after: seconds."""
 
-    code: str
+    code: ErrorCode
     message: str
     correlation_id: str
     retry_after: float | None

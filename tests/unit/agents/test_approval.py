@@ -10,9 +10,13 @@ import pytest
 from langchain_core.tools import BaseTool, StructuredTool, ToolException, tool
 from langgraph.types import Command
 
-from middle_core.agents.approval import NO_CARD, NOBODY, TOO_LARGE, Card, needs_approval
+from middle_core.agents.approval import Card, needs_approval
+from middle_core.agents.approval_results import EXPIRED, LEFT, NO_CARD, NOBODY, REJECTED, TOO_LARGE, WITHDRAWN, unknown
 from middle_core.contract.cards import MARK
+from middle_core.errors import ErrorCode
+from middle_core.events import ToolOutcome
 from middle_core.node_api.approvals import APPROVALS, MAX_CARD_CHARS, Approval, digest
+from middle_core.node_api.outcomes import ToolResult, outcome_of, result
 from tests.unit.agents.graphs import CONFIG, calls, graph_of, human, results
 
 
@@ -35,11 +39,11 @@ class Rows:
         self.digests.append(digest)
         return approval.status in {"approved", "edited", "indeterminate"}
 
-    async def end(self, approval: Approval, *, ok: bool | None, text: str) -> None:
-        self.log.append(f"{ok}: {text}")
+    async def end(self, approval: Approval, result: ToolResult) -> None:
+        self.log.append(f"{result.outcome.outcome}: {result.text}")
 
-    async def drop(self, approval: Approval, *, text: str) -> None:
-        self.log.append(f"dropped: {text}")
+    async def drop(self, approval: Approval, result: ToolResult) -> None:
+        self.log.append(f"dropped: {result.text}")
 
 
 def a_row(question: Mapping[str, Any], **changes: Any) -> Approval:
@@ -51,8 +55,7 @@ def a_row(question: Mapping[str, Any], **changes: Any) -> Approval:
         stale=False,
         root_id="i1",
         idempotency_key="approval-i1",
-        outcome_text="",
-        outcome_ok=None,
+        result=None,
     )
     return replace(plain, **changes)
 
@@ -75,6 +78,7 @@ def sender(sent: list[str], **options: Any) -> BaseTool:
     return send
 
 
+NOWHERE = result("no such person", ToolOutcome.FAILED, ErrorCode.NOT_FOUND, "There is no such person.")
 ASKED = calls(("c1", "send", {"to": "bob"}))
 
 
@@ -132,8 +136,8 @@ async def in_words(args: Mapping[str, Any]) -> Card:
 @pytest.mark.parametrize(
     ("describing", "told", "logged"),
     [
-        (not_a_card, NO_CARD, "describe has to return a Card"),
-        (wrong_facts, NO_CARD, "holds values by label"),
+        (not_a_card, NO_CARD.text, "describe has to return a Card"),
+        (wrong_facts, NO_CARD.text, "holds values by label"),
         (in_words, "There is nobody called bob.", ""),
     ],
 )
@@ -170,23 +174,26 @@ async def test_a_resume_without_an_approved_row_runs_nothing(rows: Rows) -> None
 
 
 @pytest.mark.parametrize(
-    ("changes", "says"),
+    ("changes", "answer"),
     [
-        ({"status": "rejected", "answer": False}, "The user said no"),
-        ({"status": "rejected", "root_id": "i0"}, "chose not to try it again"),
-        ({"status": "withdrawn", "outcome_text": "They left."}, "They left."),
-        ({"status": "expired"}, "time for the approval is over"),
-        ({"status": "executed", "outcome_ok": True, "outcome_text": "sent before"}, "sent before"),
-        ({"status": "executed", "outcome_ok": False, "outcome_text": "no such person"}, "no such person"),
-        ({"stale": True}, "time for the approval is over"),
+        ({"status": "rejected", "answer": False}, REJECTED),
+        ({"status": "rejected", "answer": {"comment": "No!"}}, ToolResult(f"{REJECTED.text} They wrote: No!", REJECTED.outcome)),
+        ({"status": "rejected", "root_id": "i0"}, LEFT),
+        ({"status": "withdrawn"}, WITHDRAWN),
+        ({"status": "withdrawn", "result": unknown(ErrorCode.RUN_LOST)}, unknown(ErrorCode.RUN_LOST)),
+        ({"status": "expired"}, EXPIRED),
+        ({"status": "executed", "result": ToolResult("sent before")}, ToolResult("sent before")),
+        ({"status": "executed", "result": NOWHERE}, NOWHERE),
+        ({"stale": True}, EXPIRED),
     ],
 )
-async def test_a_row_that_is_not_to_be_carried_out_runs_nothing(changes: dict[str, Any], says: str, rows: Rows) -> None:
+async def test_a_row_that_is_not_to_be_carried_out_runs_nothing(changes: dict[str, Any], answer: ToolResult, rows: Rows) -> None:
     sent: list[str] = []
     graph, asked = await question_of(sender(sent, idempotent=True))
     rows.row = a_row(asked, **changes)
     state = await graph.ainvoke(Command(resume={asked["id"]: True}), CONFIG)
-    assert says in results(state)["c1"].text
+    found = results(state)["c1"]
+    assert (found.text, outcome_of(found)) == (answer.text, answer.outcome)
     assert (sent, rows.digests) == ([], [])
 
 
@@ -196,7 +203,7 @@ async def test_an_approved_row_runs_it_with_the_digest_of_what_was_shown(rows: R
     rows.row = a_row(asked)
     state = await graph.ainvoke(Command(resume={asked["id"]: "whatever"}), CONFIG)
     assert results(state)["c1"].text == "sent to bob"
-    assert (sent, rows.digests, rows.log) == (["bob"], [digest({"to": "bob"})], ["True: sent to bob"])
+    assert (sent, rows.digests, rows.log) == (["bob"], [digest({"to": "bob"})], ["done: sent to bob"])
 
 
 async def test_what_was_changed_stays_changed_when_a_crash_asks_again(rows: Rows) -> None:
@@ -221,14 +228,14 @@ async def test_what_was_changed_stays_changed_when_a_crash_asks_again(rows: Rows
 async def test_where_nobody_can_be_asked_nothing_runs() -> None:
     sent: list[str] = []
     state = await graph_of([sender(sent)], ASKED).ainvoke(human(), CONFIG)
-    assert (results(state)["c1"].text, results(state)["c1"].status) == (NOBODY, "error")
+    assert (results(state)["c1"].text, results(state)["c1"].status) == (NOBODY.text, "error")
     assert sent == []
 
 
 async def test_what_a_card_could_not_show_whole_is_not_asked(rows: Rows) -> None:
     asked = calls(("c1", "send", {"to": "bob", "body": "x" * MAX_CARD_CHARS}))
     state = await graph_of([sender([])], asked).ainvoke(human(), CONFIG)
-    assert results(state)["c1"].text == TOO_LARGE
+    assert results(state)["c1"].text == TOO_LARGE.text
 
 
 def test_what_it_cannot_guard_is_said_at_once() -> None:

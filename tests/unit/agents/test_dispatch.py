@@ -24,14 +24,17 @@ from langgraph.prebuilt import InjectedState, ToolRuntime
 from langgraph.types import Command, Send, interrupt
 from pydantic import BaseModel, Field, model_validator
 
-from middle_core.agents.calls import MAX_CALLS, ONCE_TOO_OFTEN
+from middle_core.agents.calls import MAX_CALLS, REFUSED
 from middle_core.agents.dispatch import add_tools, route_tools, tools_node
 from middle_core.agents.frontend import FrontendState
 from middle_core.agents.guard import UNKNOWN_OUTCOME, FailRun, repeatable
 from middle_core.agents.sync_tools import stop_requested
-from middle_core.errors import BackendUnavailable, Superseded
+from middle_core.contract.outcomes import CallOutcome, OutcomeCode
+from middle_core.errors import BackendUnavailable, ErrorCode, Superseded
+from middle_core.events import ToolOutcome
+from middle_core.node_api.outcomes import ToolResult, outcome_of, result
 from middle_core.node_api.tool_ledger import LEDGER, LedgerLine
-from middle_core.runs.engine import LogLedger
+from middle_core.runs.log_ledger import LogLedger
 from middle_core.stores.urls import open_store
 from tests.contracts.eventlog_contract import start
 from tests.fakes.ledger import MemoryLedger
@@ -127,9 +130,11 @@ async def test_what_a_finished_call_gave_is_returned_and_the_tool_not_run_again(
         """Pay."""
         raise AssertionError("it ran again")
 
-    ledger.lines = {"c0": LedgerLine("pay", "done", "paid 5"), "c1": LedgerLine("pay", "failed", "no money")}
+    poor = result("no money", ToolOutcome.REFUSED, ErrorCode.FORBIDDEN, "You have no money.")
+    ledger.lines = {"c0": LedgerLine("pay", "done", ToolResult("paid 5")), "c1": LedgerLine("pay", "failed", poor)}
     state = await graph_of([pay], calls(("c0", "pay", {"amount": 5}), ("c1", "pay", {"amount": 6}))).ainvoke(human(), CONFIG)
     assert {c: (m.content, m.status) for c, m in results(state).items()} == {"c0": ("paid 5", "success"), "c1": ("no money", "error")}
+    assert outcome_of(results(state)["c1"]) == poor.outcome
     assert ledger.log == []
 
 
@@ -151,7 +156,7 @@ async def test_a_call_that_a_crash_cut_off_is_told_and_not_run_again_unless_it_i
     ledger.lines = {"c0": LedgerLine("pay", "running", None), "c1": LedgerLine("look", "running", None)}
     state = await graph_of([pay, repeatable(look)], calls(("c0", "pay", {"amount": 5}), ("c1", "look", {}))).ainvoke(human(), CONFIG)
     assert ran == ["look"]
-    assert results(state)["c0"].content == UNKNOWN_OUTCOME
+    assert results(state)["c0"].content == UNKNOWN_OUTCOME.text
     assert results(state)["c0"].status == "error"
     assert results(state)["c1"].content == "seen"
     assert ledger.lines["c0"].status == "running", "its outcome stays unknown"
@@ -176,7 +181,7 @@ async def test_a_crash_in_the_middle_of_a_resumed_tool_is_not_taken_for_a_pause(
         await graph.ainvoke(Command(resume="yes"), CONFIG)
     state = await graph.ainvoke(None, CONFIG)  # the next attempt goes on from the checkpoint
     assert attempts == ["X"]
-    assert results(state)["c0"].content == UNKNOWN_OUTCOME
+    assert results(state)["c0"].content == UNKNOWN_OUTCOME.text
 
 
 async def test_an_id_that_a_provider_uses_again_is_another_call(ledger: MemoryLedger) -> None:
@@ -221,7 +226,7 @@ async def test_a_stop_keeps_the_finished_result_and_the_other_tool_sees_the_canc
         with pytest.raises(asyncio.CancelledError):
             await run
     assert seen == ["cancelled"]
-    assert ledger.lines == {"c0": LedgerLine("quick", "done", "quick is done"), "c1": LedgerLine("slow", "running", None)}
+    assert ledger.lines == {"c0": LedgerLine("quick", "done", ToolResult("quick is done")), "c1": LedgerLine("slow", "running", None)}
 
 
 async def test_a_synchronous_tool_that_blocks_stalls_nobody_and_its_late_result_is_dropped(ledger: MemoryLedger) -> None:
@@ -357,7 +362,9 @@ async def test_an_error_reaches_the_model_in_words_and_the_run_goes_on(
         state = await graph_of([made], calls(("c0", "act", {}))).ainvoke(human(), CONFIG)
     assert (results(state)["c0"].content, results(state)["c0"].status) == (words, "error")
     assert state["messages"][-1].content == "the end"
-    assert ledger.lines["c0"] == LedgerLine("act", "failed", words)
+    line = ledger.lines["c0"].result
+    assert line is not None
+    assert (line.text, line.outcome) == (words, outcome_of(results(state)["c0"]))
     assert "c0" in caplog.text
 
 
@@ -373,7 +380,7 @@ async def test_a_message_with_too_many_calls_runs_the_first_ones_and_says_so() -
     state = await graph_of([count], calls(*[(f"c{n}", "count", {"n": n}) for n in range(40)])).ainvoke(human(), CONFIG)
     assert sorted(ran) == list(range(MAX_CALLS))
     assert len(results(state)) == 40
-    assert results(state)["c39"].content == ONCE_TOO_OFTEN
+    assert results(state)["c39"].content == REFUSED[OutcomeCode.TOO_MANY_CALLS].text
 
 
 async def test_a_state_may_be_a_pydantic_model() -> None:
@@ -526,7 +533,7 @@ async def test_a_command_updates_the_state_and_its_message_is_in_our_form(ledger
     assert state["colour"] == "blue"
     assert (results(state)["c0"].id, results(state)["c0"].content) == ("c0-result", "painted")
     assert results(state)["c1"].content == "Done."
-    assert ledger.lines["c0"] == LedgerLine("paint", "done", "painted")
+    assert ledger.lines["c0"] == LedgerLine("paint", "done", ToolResult("painted"))
 
 
 async def test_an_artifact_stays_beside_the_text() -> None:
@@ -610,7 +617,8 @@ async def test_a_tool_message_of_the_tools_own_gets_our_id_and_keeps_its_status(
 
     found = results(await graph_of([act], calls(("c0", "act", {}))).ainvoke(human(), CONFIG))["c0"]
     assert (found.id, found.content, found.status, found.artifact) == ("c0-result", "refused", "error", 7)
-    assert ledger.lines["c0"] == LedgerLine("act", "failed", "refused")
+    failed = CallOutcome(outcome=ToolOutcome.FAILED, code=OutcomeCode.TOOL_ERROR, message="refused")
+    assert ledger.lines["c0"] == LedgerLine("act", "failed", ToolResult("refused", failed))
 
 
 async def test_a_command_that_no_graph_can_take_is_the_tools_error(ledger: MemoryLedger) -> None:

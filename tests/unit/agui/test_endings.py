@@ -7,6 +7,7 @@ import pytest
 from middle_core.agui.endings import MAX_WORDS, Cancelled, End, Failed, Finished, opening, refused, terminal, words
 from middle_core.agui.gate import MIN_EVENT_BYTES
 from middle_core.agui.jsonable import json_size
+from middle_core.errors import ErrorCode
 from middle_core.events import ClientRunId, ClientThreadId, Event, RunId
 
 THREAD, RUN = ClientThreadId("t"), ClientRunId("r")
@@ -40,7 +41,7 @@ def test_words_are_one_bounded_line(said: str, line: str) -> None:
 
 
 def test_a_failure_is_bounded_whatever_the_caller_gives() -> None:
-    event = ended(Failed("Not A Code!", "\x00" * 10_000_000, "c\n" * 10_000, retry_after=float("inf")))
+    event = ended(Failed(ErrorCode.INTERNAL, "\x00" * 10_000_000, "c\n" * 10_000, retry_after=float("inf")))
     assert event["code"] == "internal"
     assert event["message"] == "Something went wrong."
     assert event["retryAfter"] == "Infinity"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from middle_core.agui.fold import PartialCall, PartialMessage, fold
-from middle_core.events import Custom, Event, custom
+from middle_core.events import OUTCOME, Custom, Event, custom
 
 
 def text(kind: str, message_id: str = "m", delta: str = "") -> Event:
@@ -31,6 +31,7 @@ def test_interleaved_messages_stay_apart_and_in_order() -> None:
 
 def test_calls_belong_to_their_message_with_arguments_and_result() -> None:
     start = call("START", toolCallName="s", parentMessageId="m")
+    refused = {"outcome": "refused"}
     events = [
         text("START"),
         start,
@@ -38,9 +39,9 @@ def test_calls_belong_to_their_message_with_arguments_and_result() -> None:
         call("ARGS", delta="1}"),
         call("END"),
         text("END"),
-        call("RESULT", content="r"),
+        call("RESULT", content="r") | {"metadata": {OUTCOME: refused}},
     ]
-    assert fold(events) == [PartialMessage("m", calls=[PartialCall("c", "s", '{"q":1}', closed=True, result="r")])]
+    assert fold(events) == [PartialMessage("m", calls=[PartialCall("c", "s", '{"q":1}', closed=True, result="r", outcome=refused)])]
 
 
 def test_a_call_that_was_cut_off_leaves_its_message_open() -> None:

@@ -14,8 +14,8 @@ import pytest
 
 from middle_core.agui.gate import MIN_EVENT_BYTES, UNNAMED_TOOL, Cancelled, Failed, Finished, Gate, opening
 from middle_core.agui.grammar import EXCEPTIONS, KINDS, MOVES, RULES, Move, State
-from middle_core.errors import MiddleCoreError
-from middle_core.events import ClientRunId, ClientThreadId, Custom, Event, EventType, RunId, custom
+from middle_core.errors import ErrorCode, MiddleCoreError
+from middle_core.events import OUTCOME, ClientRunId, ClientThreadId, Custom, Event, EventType, RunId, custom
 from tests.fakes import agui_events as ev
 from tests.fakes.agui_verify import verify_streams
 
@@ -382,7 +382,7 @@ CLOSERS = [ev.step_end("inner"), ev.thought_end("r"), ev.reasoning_end("r"), ev.
             ],
         ),
         (
-            Failed("model_unavailable", "The model failed.", "c1", retry_after=2.5),
+            Failed(ErrorCode.MODEL_UNAVAILABLE, "The model failed.", "c1", retry_after=2.5),
             [{"type": "RUN_ERROR", "message": "The model failed.", "code": "model_unavailable", "correlationId": "c1", "retryAfter": 2.5}],
         ),
         (
@@ -590,3 +590,38 @@ def test_events_out_are_new_objects() -> None:
     (out,) = fed([event])
     payload["k"].append(2)
     assert json.dumps(out["value"]) == '{"k": [1]}'
+
+
+DONE = {"outcome": "done", "code": None, "message": ""}
+
+
+@pytest.mark.parametrize(
+    ("metadata", "told"),
+    [
+        (None, DONE),
+        ({"middleCoreOutcome": {"outcome": "brand_new"}}, DONE),
+        ({"middleCoreOutcome": {"outcome": ["refused"]}}, DONE),
+        (
+            {"middleCoreOutcome": {"outcome": "refused", "code": "forbidden", "message": "No."}},
+            {"outcome": "refused", "code": "forbidden", "message": "No."},
+        ),
+        (
+            {"middleCoreOutcome": {"outcome": "refused", "code": "forbidden", "message": "é" * 10_000}},
+            {"outcome": "refused", "code": "forbidden", "message": ""},
+        ),
+        (
+            {"middleCoreOutcome": {"outcome": "unknown", "code": "x" * 5_000, "message": ""}},
+            {"outcome": "unknown", "code": None, "message": ""},
+        ),
+    ],
+    ids=["none", "a word that nobody knows", "no word", "refused", "with too many words", "with a code that is none"],
+)
+def test_every_result_says_what_became_of_its_call(metadata: Any, told: Any) -> None:
+    one = ev.result("c") | {"metadata": metadata}
+    [event] = new_gate().feed(one)
+    assert event["metadata"] == {OUTCOME: told}
+
+
+def test_other_metadata_of_a_result_stays() -> None:
+    [event] = new_gate().feed(ev.result("c") | {"metadata": {"traced": 1}})
+    assert event["metadata"] == {"traced": 1, OUTCOME: DONE}

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from middle_core.agui.gate import Cancelled, End, Failed, Finished, Gate, opening
+from middle_core.errors import ErrorCode
 from middle_core.events import ClientRunId, ClientThreadId, Event, EventType, RunId
 from tests.fakes import agui_events as ev
 from tests.fakes import agui_rules
@@ -118,7 +119,7 @@ sequences = st.lists(moves | moves | others, max_size=30)
 adversarial = st.lists(moves | others | nonsense, max_size=30)
 ends: st.SearchStrategy[End] = st.one_of(
     st.just(Finished()),
-    st.builds(Failed, st.text(max_size=9), st.text(max_size=900), st.text(max_size=9), st.none() | st.floats()),
+    st.builds(Failed, st.sampled_from(ErrorCode), st.text(max_size=900), st.text(max_size=9), st.none() | st.floats()),
     st.builds(Cancelled, st.just("user"), st.text(max_size=9)),
     st.builds(
         Finished, st.lists(st.fixed_dictionaries({"id": st.text(max_size=3)}, optional={"reason": odd, "metadata": odd}), max_size=3)
@@ -269,7 +270,7 @@ def collected(strategy: st.SearchStrategy[list[Any]], count: int) -> list[list[A
 async def test_the_browsers_client_and_the_validator_accept_every_run() -> None:
     all_ends: list[End] = [
         Finished(),
-        Failed("internal", "no", "c"),
+        Failed(ErrorCode.INTERNAL, "no", "c"),
         Cancelled("user", "stop"),
         Finished([{"id": "i", "reason": "approve"}]),
     ]

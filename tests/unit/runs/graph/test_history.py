@@ -7,7 +7,12 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, SystemMessage, ToolMessage
 
+from middle_core.contract.outcomes import DONE, CallOutcome, OutcomeCode
+from middle_core.events import ToolOutcome
+from middle_core.node_api.outcomes import metadata
 from middle_core.runs.graph.history import Shown, history, same
+
+FAILED = CallOutcome(outcome=ToolOutcome.FAILED, code=OutcomeCode.TOOL_ERROR, message="r")
 
 
 def read(*messages: Any) -> list[dict[str, Any]]:
@@ -32,7 +37,7 @@ def test_messages_of_every_role() -> None:
             "content": "hello",
             "toolCalls": [{"id": "c1", "type": "function", "function": {"name": "s", "arguments": '{"q": "é"}'}}],
         },
-        {"id": "t", "role": "tool", "toolCallId": "c1", "content": "r", "error": "error"},
+        {"id": "t", "role": "tool", "toolCallId": "c1", "content": "r", "error": "r", "metadata": metadata(FAILED)},
     ]
 
 
@@ -88,7 +93,7 @@ def test_a_stream_and_the_history_of_the_same_turn_are_the_same() -> None:
         {"type": "TOOL_CALL_START", "toolCallId": "c1", "toolCallName": "s", "parentMessageId": "a"},
         {"type": "TOOL_CALL_ARGS", "toolCallId": "c1", "delta": '{"q":1}'},
         {"type": "TEXT_MESSAGE_CONTENT", "messageId": "a", "delta": "llo"},
-        {"type": "TOOL_CALL_RESULT", "messageId": "t", "toolCallId": "c1", "content": "r"},
+        {"type": "TOOL_CALL_RESULT", "messageId": "t", "toolCallId": "c1", "content": "r", "metadata": metadata(DONE)},
     )
     stored = read(
         AIMessage("hello", id="a", tool_calls=[{"name": "s", "args": {"q": 1}, "id": "c1"}], additional_kwargs={"reasoning_content": "hm"}),
@@ -109,6 +114,7 @@ def test_any_difference_that_a_person_would_see_is_one() -> None:
         {"toolCalls": []},
         {"toolCalls": [other_call]},
         {"metadata": {"stopped": True}},
+        {"metadata": metadata(FAILED)},
     ]
     for change in changes:
         assert not same([base], [base | change]), change

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, ToolMessage
 
+from middle_core.node_api.outcomes import ToolResult, outcome_of
 from middle_core.runs.graph.repair import NO_RESULT, NOT_JSON, repair
 from tests.fakes.models import complaints
 
@@ -36,7 +37,7 @@ def test_a_valid_history_is_left_alone() -> None:
 
 def test_a_dangling_call_is_answered_right_behind_it() -> None:
     # langchain-ai/open-swe#1604
-    repaired = repair([human("h1"), ai("a1", "c1"), human("h2")], why="stopped")
+    repaired = repair([human("h1"), ai("a1", "c1"), human("h2")], why=ToolResult("stopped", NO_RESULT.outcome))
     assert shape(repaired) == ["h1", "a1", "c1-result", "h2"]
     assert isinstance(repaired[2], ToolMessage)
     assert (repaired[2].content, repaired[2].status, repaired[2].tool_call_id) == ("stopped", "error", "c1")
@@ -50,9 +51,9 @@ def test_a_late_result_moves_to_its_call() -> None:
 def test_finished_results_are_kept_and_only_the_others_made() -> None:
     repaired = repair([ai("a1", "c1", "c2", "c3"), answer("c2", "kept")])
     assert [(one.tool_call_id, one.content) for one in repaired if isinstance(one, ToolMessage)] == [
-        ("c1", NO_RESULT),
+        ("c1", NO_RESULT.text),
         ("c2", "kept"),
-        ("c3", NO_RESULT),
+        ("c3", NO_RESULT.text),
     ]
 
 
@@ -76,7 +77,8 @@ def test_broken_arguments_become_a_call_that_was_refused() -> None:
     call, told = repair([broken])
     assert isinstance(call, AIMessage)
     assert [(one["id"], one["args"]) for one in call.tool_calls] == [("c1", {})]
-    assert (call.id, call.invalid_tool_calls, told.content) == ("a1", [], NOT_JSON)
+    assert (call.id, call.invalid_tool_calls, told.content) == ("a1", [], NOT_JSON.text)
+    assert outcome_of(told) == NOT_JSON.outcome
 
 
 def test_calls_without_an_id_or_name_get_one() -> None:

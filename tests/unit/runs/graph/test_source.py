@@ -23,8 +23,10 @@ from langgraph.runtime import get_runtime
 from langgraph.types import Command, RetryPolicy
 from pydantic import BaseModel
 
+from middle_core.contract.outcomes import OutcomeCode
 from middle_core.errors import MiddleCoreError
 from middle_core.events import RunId, ThreadId
+from middle_core.runs.graph.cut_calls import Cut
 from middle_core.runs.graph.graph_run import GraphRun
 from middle_core.runs.graph.source import GraphSource
 from middle_core.runs.intake.turn import AgentRules, Turn, rebuild
@@ -888,5 +890,5 @@ async def test_a_sync_node_that_outlives_its_run_disturbs_nobody() -> None:
     assert await asyncio.to_thread(done.wait, 5)
     assert run.run.leftovers() == []
     assert not any(one.get("name") == "late" for one in events)
-    await agent.settle(THREAD, [], note="stopped")
+    await agent.settle(THREAD, [], Cut(OutcomeCode.STOPPED))
     assert [one["content"] for one in (await agent.view(THREAD)).messages] == ["hi"]

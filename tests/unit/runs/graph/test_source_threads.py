@@ -16,8 +16,10 @@ from langgraph.prebuilt import ToolNode
 from langgraph.types import interrupt
 
 from middle_core.agui.fold import fold
-from middle_core.errors import InterruptUnknown, InvalidRequest
+from middle_core.contract.outcomes import OutcomeCode
+from middle_core.errors import ErrorCode, InterruptUnknown, InvalidRequest
 from middle_core.events import Custom, ThreadId, custom
+from middle_core.runs.graph.cut_calls import Cut
 from middle_core.runs.graph.graph_run import GraphRun
 from middle_core.runs.graph.source import GraphSource
 from middle_core.runs.intake.turn import AgentRules, Resume, Turn
@@ -26,6 +28,8 @@ from tests.fakes.models import ScriptedModel, args, call, complaints, finish
 from tests.fakes.play import play, says, underway, user
 
 THREAD = ThreadId("t")
+STOPPED = Cut(OutcomeCode.STOPPED)
+LOST = Cut(ErrorCode.RUN_LOST)
 RULES = AgentRules(server_tools=frozenset({"slow", "fast", "delete", "search"}))
 
 
@@ -65,7 +69,7 @@ async def test_partial_text_is_kept_and_marked_and_the_next_turn_works() -> None
     agent = source(graphs.chat(model))
     async with underway(agent, says("hi")) as run:
         await run.said("tial")
-        await agent.settle(THREAD, fold(await run.stop()), note="stopped")
+        await agent.settle(THREAD, fold(await run.stop()), STOPPED)
     shown = (await agent.view(THREAD)).messages
     assert [(one["content"], one.get("metadata")) for one in shown] == [("hi", None), ("partial", {"stopped": True})]
     assert shown[1]["id"] == next(one["messageId"] for one in run.events if one["type"] == "TEXT_MESSAGE_START")
@@ -79,9 +83,9 @@ async def test_settling_twice_changes_nothing() -> None:
     async with underway(agent, says("hi")) as run:
         await run.until(lambda events: any(one["type"] == "TOOL_CALL_ARGS" for one in events))
         events = await run.stop()
-    await agent.settle(THREAD, fold(events), note="stopped")
+    await agent.settle(THREAD, fold(events), STOPPED)
     before = (await agent.graph.aget_state({"configurable": {"thread_id": THREAD}})).config
-    await agent.settle(THREAD, fold(events), note="stopped")
+    await agent.settle(THREAD, fold(events), STOPPED)
     assert (await agent.graph.aget_state({"configurable": {"thread_id": THREAD}})).config == before
 
 
@@ -106,14 +110,14 @@ async def test_a_stop_during_a_tool_leaves_a_thread_that_a_strict_model_takes() 
     async with underway(agent, says("hi")) as run:
         async with asyncio.timeout(5):
             await started.wait()
-        told = await agent.settle(THREAD, fold(await run.stop()), note="stopped")
+        told = await agent.settle(THREAD, fold(await run.stop()), STOPPED)
     assert ended == ["cancelled"]
     assert [(one["type"], one["toolCallId"]) for one in told] == [("TOOL_CALL_RESULT", "call_1")]
     assert told[0]["messageId"] == (await agent.view(THREAD)).messages[-1]["id"]
     assert complaints(await stored(agent)) == []
     await play(agent, says("hello"))
     await play(agent, says("hello"))
-    assert "the user stopped it" in str(model.seen[1][2].content)
+    assert str(model.seen[1][2].content).startswith("This call was stopped while it ran: it may have completed.")
 
 
 @pytest.mark.parametrize("shape", [graphs.tools_chat, graphs.sent_tools])
@@ -135,7 +139,7 @@ async def test_a_finished_result_is_kept_when_its_sibling_is_stopped(shape: Any)
     agent = source(shape(model, [fast, slow]))
     async with underway(agent, says("hi")) as run:
         await run.until(lambda events: any(one["type"] == "TOOL_CALL_RESULT" for one in events))
-        told = await agent.settle(THREAD, fold(await run.stop()), note="stopped")
+        told = await agent.settle(THREAD, fold(await run.stop()), STOPPED)
     assert [one["toolCallId"] for one in told] == ["s"], "the other one was told before"
     results = {one.tool_call_id: one.content for one in await stored(agent) if isinstance(one, ToolMessage)}
     assert results["f"] == "fast is done"
@@ -156,7 +160,7 @@ async def test_a_call_that_was_cut_off_is_not_run_and_its_arguments_are_refused(
     agent = source(graphs.tools_chat(model, [search]))
     async with underway(agent, says("hi")) as run:
         await run.until(lambda events: any(one["type"] == "TOOL_CALL_ARGS" for one in events))
-        await agent.settle(THREAD, fold(await run.stop()), note="stopped")
+        await agent.settle(THREAD, fold(await run.stop()), STOPPED)
     await play(agent, says("go on"))
     assert ran == []
     assert complaints(await stored(agent)) == []
@@ -164,7 +168,7 @@ async def test_a_call_that_was_cut_off_is_not_run_and_its_arguments_are_refused(
 
 async def test_what_a_person_said_is_kept_even_if_no_checkpoint_was_written() -> None:
     agent = source(graphs.chat(ScriptedModel(turns=[["hello"]])))
-    await agent.settle(THREAD, fold([custom(Custom.TURN, messages=[user("lost?", "h1")])]), note="interrupted")
+    await agent.settle(THREAD, fold([custom(Custom.TURN, messages=[user("lost?", "h1")])]), LOST)
     assert await contents(agent) == [("user", "lost?")]
     await play(agent, says("still there?"))
 
@@ -172,7 +176,7 @@ async def test_what_a_person_said_is_kept_even_if_no_checkpoint_was_written() ->
 async def test_settling_a_graph_without_messages_or_with_others() -> None:
     agent = source(graphs.no_messages())
     await play(agent, Turn(state={"number": 1}))
-    await agent.settle(THREAD, fold([{"type": "TEXT_MESSAGE_START", "messageId": "x"}]), note="stopped")
+    await agent.settle(THREAD, fold([{"type": "TEXT_MESSAGE_START", "messageId": "x"}]), STOPPED)
     assert await agent.state(THREAD) == {"number": 2}
 
     async def node(state: Any) -> Any:
@@ -183,7 +187,7 @@ async def test_settling_a_graph_without_messages_or_with_others() -> None:
 
     other = source(graphs.one_node(node, state=Own))
     await play(other, Turn(state={"number": 1}))
-    await other.settle(THREAD, fold([{"type": "TEXT_MESSAGE_START", "messageId": "x"}]), note="stopped")
+    await other.settle(THREAD, fold([{"type": "TEXT_MESSAGE_START", "messageId": "x"}]), STOPPED)
     assert (await other.graph.aget_state({"configurable": {"thread_id": THREAD}})).values["messages"] == [{"mine": 1}]
 
 
@@ -198,7 +202,7 @@ async def test_a_failed_node_keeps_what_was_said_before_it() -> None:
 
     with pytest.raises(RuntimeError, match="cut"):
         await watch()
-    await agent.settle(THREAD, fold(seen), note="interrupted")
+    await agent.settle(THREAD, fold(seen), LOST)
     shown = (await agent.view(THREAD)).messages
     assert [(one["content"], one.get("metadata")) for one in shown] == [("hi", None), ("half ", {"stopped": True, "interrupted": True})]
     await play(agent, says("again"))
@@ -225,7 +229,7 @@ async def test_writes_that_do_not_go_together_fail_the_run_and_not_the_thread() 
     with pytest.raises(InvalidUpdateError):
         await play(agent, says("hi"))
     assert await contents(agent) == [("user", "hi")]
-    await agent.settle(THREAD, [], note="interrupted")
+    await agent.settle(THREAD, [], LOST)
     clash[0] = False
     await play(agent, says("again"))
     assert await contents(agent) == [("user", "hi"), ("user", "again"), ("assistant", "well")]
@@ -443,7 +447,7 @@ async def test_a_stop_while_a_question_is_open_withdraws_it() -> None:
     model = ScriptedModel(turns=[[call("delete", {"id": "X"}), finish("tool_calls")], ["ok"]], strict=True)
     agent = source(approving(model, ran))
     asked = await play(agent, says("delete X"))
-    await agent.settle(THREAD, [], note="stopped")
+    await agent.settle(THREAD, [], STOPPED)
     assert (await agent.view(THREAD)).interrupts == []
     with pytest.raises(InterruptUnknown):
         await play(agent, Turn(resume=(Resume(asked.interrupts[0]["id"], "yes"),)))
@@ -697,7 +701,7 @@ async def test_a_stop_at_any_moment_leaves_a_thread_that_works(shape: Any) -> No
         assert asyncio.all_tasks() == {asyncio.current_task()}
         shown.extend(events.leftovers())
         said = custom(Custom.TURN, messages=[user("hi", "h1")])
-        await agent.settle(THREAD, fold([said, *shown]), note="stopped")
+        await agent.settle(THREAD, fold([said, *shown]), STOPPED)
         messages = await stored(agent)
         assert complaints(messages) == [], moment
         assert messages[0].content == "hi"

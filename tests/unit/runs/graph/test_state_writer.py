@@ -15,7 +15,9 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph import END, START, StateGraph
 
 from middle_core.agui.fold import fold
+from middle_core.contract.outcomes import OutcomeCode
 from middle_core.events import ThreadId
+from middle_core.runs.graph.cut_calls import Cut
 from middle_core.runs.graph.source import GraphSource
 from middle_core.runs.graph.state_writer import WRITER, with_writer
 from middle_core.runs.graph.thread_state import ThreadStates
@@ -82,7 +84,7 @@ async def test_a_stopped_answer_stays_behind_a_router_that_takes_users_only(save
     agent = routed(ScriptedModel(turns=[["half", asyncio.Event()], ["whole"]]), saver)
     async with underway(agent, says("hi")) as run:
         await run.said("half")
-        await agent.settle(THREAD, fold(await run.stop()), note="stopped")
+        await agent.settle(THREAD, fold(await run.stop()), Cut(OutcomeCode.STOPPED))
     assert await contents(agent) == [("user", "hi"), ("assistant", "half")]
     await play(agent, says("again"))
     assert (await contents(agent))[2:] == [("user", "again"), ("assistant", "whole")]

@@ -11,6 +11,8 @@ from langgraph.graph import END, START, StateGraph
 
 from middle_core.errors import InvalidRequest
 from middle_core.events import ThreadId
+from middle_core.node_api.outcomes import ToolResult, outcome_of
+from middle_core.runs.graph.repair import NO_RESULT, WITHDRAWN
 from middle_core.runs.graph.thread_state import ThreadStates, completed, fitted, open_calls, starts_with
 from tests.fakes import graphs
 from tests.fakes.models import complaints
@@ -73,41 +75,42 @@ async def test_an_unknown_thread_is_empty() -> None:
 
 def test_new_words_need_no_writing() -> None:
     new = HumanMessage("new", id="h2")
-    base, fresh = fitted([HI, ANSWER], [new], restart_at=None, why="-")
+    base, fresh = fitted([HI, ANSWER], [new], restart_at=None, why=NO_RESULT)
     assert (base, fresh) == ([HI, ANSWER], [new])
     assert base[0] is HI
 
 
 def test_a_restart_drops_everything_from_there() -> None:
     new = HumanMessage("edited", id="h1")
-    assert fitted([HI, ANSWER], [new], restart_at="h1", why="-") == ([], [new])
-    assert fitted([HI, ANSWER], [HumanMessage("x", id="h9")], restart_at="h9", why="-")[0] == [HI, ANSWER]
+    assert fitted([HI, ANSWER], [new], restart_at="h1", why=NO_RESULT) == ([], [new])
+    assert fitted([HI, ANSWER], [HumanMessage("x", id="h9")], restart_at="h9", why=NO_RESULT)[0] == [HI, ANSWER]
 
 
 def test_a_dangling_call_is_answered_in_the_thread() -> None:
-    base, fresh = fitted([HI, CALLING], [HumanMessage("new", id="h2")], restart_at=None, why="withdrawn")
-    assert [str(one.content) for one in base] == ["hi", "", "withdrawn"]
+    base, fresh = fitted([HI, CALLING], [HumanMessage("new", id="h2")], restart_at=None, why=WITHDRAWN)
+    assert [str(one.content) for one in base] == ["hi", "", WITHDRAWN.text]
     assert [one.id for one in fresh] == ["h2"]
 
 
 def test_a_result_that_comes_in_time_is_input_and_a_late_one_goes_into_the_thread() -> None:
     result = ToolMessage("r", tool_call_id="c1", id="t1")
-    assert fitted([HI, CALLING], [result], restart_at=None, why="-") == ([HI, CALLING], [result])
+    assert fitted([HI, CALLING], [result], restart_at=None, why=NO_RESULT) == ([HI, CALLING], [result])
     between = HumanMessage("between", id="h2")
-    base, fresh = fitted([HI, CALLING, between], [result, HumanMessage("new", id="h3")], restart_at=None, why="-")
+    base, fresh = fitted([HI, CALLING, between], [result, HumanMessage("new", id="h3")], restart_at=None, why=NO_RESULT)
     assert ([one.id for one in base], [one.id for one in fresh]) == (["h1", "a2", "t1", "h2"], ["h3"])
 
 
 @pytest.mark.parametrize("taken", ["a1", "s1"])
 def test_a_foreign_id_is_refused(taken: str) -> None:
     with pytest.raises(InvalidRequest):
-        fitted([SystemMessage("prompt", id="s1"), HI, ANSWER], [HumanMessage("x", id=taken)], restart_at=None, why="-")
+        fitted([SystemMessage("prompt", id="s1"), HI, ANSWER], [HumanMessage("x", id=taken)], restart_at=None, why=NO_RESULT)
 
 
-def test_known_results_are_put_in_and_the_rest_is_worded() -> None:
+def test_known_results_are_put_in_with_their_outcome_and_the_rest_is_worded() -> None:
     two = AIMessage("", id="a", tool_calls=[{"name": "s", "args": {}, "id": one} for one in ("c1", "c2", "c3")])
-    valid = completed([HI, two, ToolMessage("kept", tool_call_id="c3", id="t3")], {"c1": "known", "c3": "ignored"}, why="stopped")
-    assert [str(one.content) for one in valid if isinstance(one, ToolMessage)] == ["known", "stopped", "kept"]
+    valid = completed([HI, two, ToolMessage("kept", tool_call_id="c3", id="t3")], {"c1": ToolResult("known"), "c3": NO_RESULT})
+    assert [str(one.content) for one in valid if isinstance(one, ToolMessage)] == ["known", NO_RESULT.text, "kept"]
+    assert [outcome_of(one).outcome for one in valid if isinstance(one, ToolMessage)] == ["done", "not_run", "done"]
     assert complaints(valid) == []
 
 

@@ -121,7 +121,7 @@ def test_a_decided_card_is_read_only_with_its_outcome() -> None:
     done = row(status=S.EXECUTED, outcome={"ok": True, "text": "acted"}, answered_at=5)
     shown = approval_card.with_cards(thread(DONE, {"id": "m4", "role": "user", "content": "more"}), [done], cards=True)
     assert [one["id"] for one in shown] == ["m0", "m1", "m2", "i1", "i1-answer", "c1-result", "m4"]
-    told = {"approved": True, "status": "executed", "answeredAt": 5, "ok": True, "message": "acted"}
+    told = {"approved": True, "status": "executed", "answeredAt": 5, "ok": True, "message": "This was approved and carried out."}
     assert json.loads(shown[4]["content"]) == told
     assert shown[5]["metadata"][MARK].items() >= {**told, "title": "Do it?"}.items()
     assert "metadata" not in DONE, "what was given is not changed"

@@ -6,6 +6,7 @@ import orjson
 import pytest
 
 from middle_core.agui.endings import Cancelled, End, Failed, Finished, opening, terminal
+from middle_core.errors import ErrorCode
 from middle_core.events import ClientRunId, ClientThreadId, Event, EventType, Record, RunId
 from middle_core.transports.agui import frames as agui
 from middle_core.transports.sse import streams
@@ -87,7 +88,7 @@ def test_reattach_has_no_id_so_that_the_cursor_stays() -> None:
 ENDS: dict[str, End] = {
     "finished": Finished(usage=[{"model": "m", "inputTokens": 1}]),
     "interrupted": Finished([{"id": "i", "reason": "approve", "expiresAt": "2020-01-01T00:00:00Z"}]),
-    "failed": Failed("model_unavailable", "The model failed.", "c1", retry_after=2.0),
+    "failed": Failed(ErrorCode.MODEL_UNAVAILABLE, "The model failed.", "c1", retry_after=2.0),
     "cancelled": Cancelled("user", "stop"),
 }
 

@@ -7,7 +7,7 @@ from typing import Any
 from middle_core.contract.cards import CARD_TOOL
 from middle_core.events import Event
 from middle_core.transports.chat.reply import MAX_CHARS, ReplyBuilder
-from tests.fakes.chat_records import called, flat, result, said, took
+from tests.fakes.chat_records import DONE, called, flat, result, said, took
 
 
 def reply(*parts: Any) -> Any:
@@ -32,10 +32,30 @@ def test_parts_stand_in_the_order_in_which_they_began() -> None:
     assert found["parts"] == [
         {"type": "text", "message_id": "m1", "text": "a"},
         {"type": "tool_call", "tool_call_id": "c1", "name": "look", "arguments": {"q": 1}},
-        {"type": "tool_result", "tool_call_id": "c1", "content": "seen"},
+        {"type": "tool_result", "tool_call_id": "c1", "content": "seen", **DONE},
         {"type": "text", "message_id": "m2", "text": "bc"},
     ]
     assert found["message_id"] == "m2"
+
+
+REFUSED = {"outcome": "refused", "code": "forbidden", "message": "Deleting needs the role admin."}
+
+
+def test_a_result_says_what_became_of_its_call_streamed_and_in_a_snapshot() -> None:
+    call, refused = called("c1", "delete", parent="m1"), result("c1", "permission denied", REFUSED)
+    told = {"type": "tool_result", "tool_call_id": "c1", "content": "permission denied", **REFUSED}
+    assert reply(call, refused)["parts"][-1] == told
+    message = {"id": "c1-result", "role": "tool", "toolCallId": "c1", "content": "permission denied", "metadata": refused["metadata"]}
+    assert reply(took("u1"), call, refused, snapshot({"id": "u1", "role": "user", "content": "?"}, message))["parts"] == [told]
+
+
+def test_an_error_by_its_words_is_done() -> None:
+    assert reply(result("c1", "Error: that is what stood in the log"))["parts"][0]["outcome"] == "done"
+
+
+def test_a_log_that_tells_no_outcome_is_read_all_the_same() -> None:
+    old = {key: value for key, value in result("c1", "seen").items() if key != "metadata"}
+    assert reply(old)["parts"][0]["outcome"] == "done"
 
 
 def test_arguments_that_are_no_object_are_told_as_they_are() -> None:
