@@ -30,7 +30,7 @@ export const NODE_OUTCOMES = ["ok", "error", "interrupted", "cancelled"] as cons
 export type NodeOutcome = (typeof NODE_OUTCOMES)[number];
 
 /** Why a call is not done. Where an error of the server's is the reason, its `ErrorCode` stands in place of one of these. */
-export const OUTCOME_CODES = ["tool_error", "rejected", "nobody_to_ask", "length", "too_many_calls", "unknown_tool", "invalid_arguments", "unanswered", "withdrawn", "expired", "changed", "stopped", "cut_off"] as const;
+export const OUTCOME_CODES = ["tool_error", "rejected", "nobody_to_ask", "length", "broken_off", "too_many_calls", "unknown_tool", "invalid_arguments", "unanswered", "withdrawn", "expired", "changed", "stopped", "cut_off"] as const;
 export type OutcomeCode = (typeof OUTCOME_CODES)[number];
 
 export const REATTACH_REASONS = ["drain", "max_age", "token_expired"] as const;

@@ -226,7 +226,7 @@ async def test_a_redirect_is_not_followed() -> None:
     assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize("status", [400, 409, 422])
+@pytest.mark.parametrize("status", [400, 403, 409, 422])
 async def test_backend_cores_own_words_are_shown_where_it_says_what_is_wrong(status: int) -> None:
     body = json.dumps({"title": "T", "status": status, "detail": "url: not\u202e public\n\x1b[31m", "code": "c"}).encode()
     error, _ = await failing(always(answer(status, body, PROBLEM)), ingest)
