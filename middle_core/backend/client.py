@@ -188,8 +188,11 @@ def segment(value: str) -> str:
 def refusal(status: int, headers: Mapping[str, str], body: bytes) -> MiddleCoreError:
     """The typed error for an answer that is not 2xx. A 5xx, a redirect or an unknown status is `BackendUnavailable`."""
     kind, text = REFUSALS.get(status, (BackendUnavailable, None))
-    if kind in (InvalidRequest, Forbidden):  # which field, and which role: only the service knows
-        text = safe_detail(headers, body) or text
+    own = safe_detail(headers, body)
+    if kind is InvalidRequest:
+        text = own or text
+    elif kind is Forbidden and own:  # only the service knows which role is missing
+        text = f"{text} {own}"
     return kind(text, retry_after=retry_after(headers.get("retry-after", "")))
 
 

@@ -163,7 +163,9 @@ async def test_who_may_not_approve_is_told_and_nothing_happens(tmp_path: Path) -
         asked = await Chat(server, token=ADMIN).ask("delete a")
         answer = await Chat(server, token=reader).answer(approve(asked["interrupts"][0]))
         assert (answer["status"], answer["reason"]) == ("refused", "permission denied: admin role required")
-        assert "permission denied" in answer["reply"]["parts"][0]["content"]
+        told = answer["reply"]["parts"][0]
+        assert "permission denied" in told["content"]
+        assert (told["outcome"], told["code"], told["message"]) == ("refused", "forbidden", "This needs the role admin.")
     assert shelf.done == []
 
 

@@ -321,7 +321,7 @@ def _row_answer(row: Interrupt, given: _ClientAnswer, principal: Principal, *, s
         decision, outcome = S.WITHDRAWN, TAKEN_BACK
     elif decision in {S.APPROVED, S.EDITED} and row.roles and all(clearly_lacks(principal, role) for role in row.roles):
         lacking = missing_role(row.roles, str(row.payload[MARK].get("doing") or "This"))
-        refused = lacking.outcome.message
+        refused = lacking.text
         decision, digest, outcome = S.REJECTED, "", approval_card.stored(lacking)
     return Answer(
         interrupt_id=row.interrupt_id,

@@ -226,11 +226,17 @@ async def test_a_redirect_is_not_followed() -> None:
     assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize("status", [400, 403, 409, 422])
+@pytest.mark.parametrize("status", [400, 409, 422])
 async def test_backend_cores_own_words_are_shown_where_it_says_what_is_wrong(status: int) -> None:
     body = json.dumps({"title": "T", "status": status, "detail": "url: not\u202e public\n\x1b[31m", "code": "c"}).encode()
     error, _ = await failing(always(answer(status, body, PROBLEM)), ingest)
     assert error.detail == "url: not public [31m"
+
+
+async def test_a_refusal_says_which_role_is_missing_where_backend_core_does() -> None:
+    body = json.dumps({"title": "T", "status": 403, "detail": "This needs the role contributor.", "code": "c"}).encode()
+    error, _ = await failing(always(answer(403, body, PROBLEM)), ingest)
+    assert error.detail == "The knowledge service says: your role does not allow this. This needs the role contributor."
 
 
 @pytest.mark.parametrize(
