@@ -30,11 +30,11 @@ from middle_core.node_api.tool_ledger import LEDGER
 from middle_core.runs.appender import Appender
 from middle_core.runs.graph.cut_calls import Cut
 from middle_core.runs.graph.graph_run import GraphRun
+from middle_core.runs.graph.log_ledger import LogLedger, ledger_lines
 from middle_core.runs.graph.run_report import RunReport
 from middle_core.runs.graph.source import GraphSource
 from middle_core.runs.intake.request import StartRequest
 from middle_core.runs.intake.turn import rebuild
-from middle_core.runs.log_ledger import LogLedger, ledger_lines
 from middle_core.runs.questions.answering import Answering, LogApprovals, to_go_on
 from middle_core.runs.questions.approval_card import offers_cards
 from middle_core.runs.questions.custom_event import QuestionForm, form_of

@@ -34,7 +34,7 @@ from middle_core.errors import BackendUnavailable, ErrorCode, Superseded
 from middle_core.events import ToolOutcome
 from middle_core.node_api.outcomes import ToolResult, outcome_of, result
 from middle_core.node_api.tool_ledger import LEDGER, LedgerLine
-from middle_core.runs.log_ledger import LogLedger
+from middle_core.runs.graph.log_ledger import LogLedger
 from middle_core.stores.urls import open_store
 from tests.contracts.eventlog_contract import start
 from tests.fakes.ledger import MemoryLedger
