@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -223,7 +222,6 @@ async def test_a_run_bound_to_followers_that_never_came_ends(tmp_path: Path) -> 
     model = ScriptedModel(turns=[["hello", asyncio.Event()]])
     async with stack(tmp_path, agents={"default": lambda: chat(model)}, disconnect_grace_s=0.01) as server:
         body = run_input(user("hi"), forwardedProps={"middleCore": {"on_disconnect": "cancel"}})
-        raw = json.dumps(body).encode()
-        asked = start_request(RunAgentInput.model_validate_json(raw), raw)
+        asked = start_request(RunAgentInput.model_validate(body), "digest")
         await server.parts.service.start(await secret_verifier(SECRET, issuer=ISSUER, audience=AUDIENCE)(server.token), "default", asked)
         await until(lambda: model.ended == ["cancelled"], 20)

@@ -6,13 +6,11 @@ no thread, no agent and no HTTP.
 
 from __future__ import annotations
 
-import hashlib
 import re
 import uuid
 from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
 
-import orjson
 from ag_ui.core import RunAgentInput
 
 from middle_core.errors import InvalidRequest
@@ -75,15 +73,15 @@ def own_request(body: RunAgentInput, *, intent: Intent) -> StartRequest:
 
 
 def start_request(
-    body: RunAgentInput, raw: bytes, *, idempotency_key: str | None = None, on_disconnect: OnDisconnect = "continue"
+    body: RunAgentInput, digest: str, *, idempotency_key: str | None = None, on_disconnect: OnDisconnect = "continue"
 ) -> StartRequest:
-    """Build it from a parsed body and its bytes. Raises InvalidRequest naming the field."""
+    """Build it from a parsed body and the digest of what was sent. Raises InvalidRequest naming the field."""
     options = _options(body)
     return StartRequest(
         thread_id=ClientThreadId(check_id("threadId", body.thread_id)),
         run_id=ClientRunId(check_id("runId", body.run_id)),
         body=body,
-        digest=hashlib.sha256(orjson.dumps(orjson.loads(raw), option=orjson.OPT_SORT_KEYS)).hexdigest(),
+        digest=digest,
         idempotency_key=None if idempotency_key is None else check_id("Idempotency-Key", idempotency_key),
         continues=bool(body.resume) or command_resume(body) is not None or bool(body.messages and body.messages[-1].role == "tool"),
         multitask_strategy=_option(options, "multitask_strategy", MultitaskStrategy, "reject"),

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from ag_ui.core import RunAgentInput
 from fastapi import APIRouter, Depends, Header, Request
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import StreamingResponse
 
 from middle_core.auth.principal import Principal
@@ -21,9 +21,8 @@ from middle_core.runs.follower import Follower
 from middle_core.runs.intake.request import check_id, start_request
 from middle_core.runs.service import RunService
 from middle_core.transports.agui import frames as agui
-from middle_core.transports.http.body import read_json_bytes
+from middle_core.transports.http.body import read_model
 from middle_core.transports.http.caller import Caller
-from middle_core.transports.http.problems import invalid
 from middle_core.transports.sse import streams
 from middle_core.transports.sse.streams import StreamPolicy
 
@@ -50,24 +49,17 @@ def router(  # noqa: C901 - one function for each endpoint, all small
     routes = APIRouter(prefix="/copilotkit", tags=["copilotkit"])
     Who = Annotated[Principal, Depends(caller)]  # noqa: N806 - a type
 
-    async def body_of(request: Request) -> tuple[bytes, RunAgentInput]:
-        raw = await read_json_bytes(request, max_bytes=max_body_bytes)
-        try:
-            return raw, RunAgentInput.model_validate_json(raw)
-        except ValidationError as error:
-            raise invalid(error) from error
-
     def stream(follower: Follower, *, before: Sequence[bytes] = ()) -> StreamingResponse:
         chunks = streams.event_stream(follower, policy=policy, encode=agui.frames, before=before)
         return streams.response(chunks, run_id=follower.run.run_id)
 
     async def run(request: Request, principal: Principal, agent: str, idempotency_key: str | None) -> StreamingResponse:
-        raw, body = await body_of(request)
-        started = await service.start(principal, agent, start_request(body, raw, idempotency_key=idempotency_key))
+        body, digest = await read_model(request, RunAgentInput, max_bytes=max_body_bytes)
+        started = await service.start(principal, agent, start_request(body, digest, idempotency_key=idempotency_key))
         return stream(started)
 
     async def connect(request: Request, principal: Principal, agent: str) -> StreamingResponse:
-        _, body = await body_of(request)
+        body, _ = await read_model(request, RunAgentInput, max_bytes=max_body_bytes)
         connection = await service.connect(principal, ClientThreadId(check_id("threadId", body.thread_id)), agent, body)
         before = [agui.synthetic(event) for event in connection.opening.before]
         if connection.follower is None:
@@ -75,11 +67,7 @@ def router(  # noqa: C901 - one function for each endpoint, all small
         return stream(connection.follower, before=before)
 
     async def stop(request: Request, principal: Principal) -> Stopped:
-        raw = await read_json_bytes(request, max_bytes=max_body_bytes)
-        try:
-            asked = StopBody.model_validate_json(raw)
-        except ValidationError as error:
-            raise invalid(error) from error
+        asked, _ = await read_model(request, StopBody, max_bytes=max_body_bytes)
         thread_id = ClientThreadId(check_id("threadId", asked.thread_id))
         return Stopped(stopped=await service.stop_thread(principal, thread_id, asked.run_id))
 

@@ -9,10 +9,9 @@ import asyncio
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Depends, Header, Query, Request
-from pydantic import BaseModel, ValidationError
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
@@ -26,10 +25,9 @@ from middle_core.transports.chat.events import ChatFrames, ChatProjector
 from middle_core.transports.chat.openapi import EVENTS, MESSAGE_BODY, RESUME_BODY, TURN
 from middle_core.transports.chat.requests import ChatRequest, ResumeRequest, message_request, resume_request
 from middle_core.transports.chat.response import ChatResponse
-from middle_core.transports.http.body import read_json_bytes
+from middle_core.transports.http.body import read_model
 from middle_core.transports.http.caller import Caller
 from middle_core.transports.http.negotiation import JSON, wants_stream
-from middle_core.transports.http.problems import invalid
 from middle_core.transports.sse import streams
 from middle_core.transports.sse.frames import comment
 from middle_core.transports.sse.streams import StreamPolicy
@@ -39,8 +37,6 @@ RETRY_MS: Final = 1000
 LOOK_S: Final = 1.0
 """Seconds between two looks of a waiting JSON caller at the token's end and at a drain."""
 EXPIRED: Final = "Your sign-in has expired before the answer was there. Sign in, and send the same request again to get it."
-
-BodyT = TypeVar("BodyT", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,17 +67,17 @@ class ChatDoor:
 
     async def message(self, request: Request, principal: Principal, want: Want, *, agent: str | None) -> Response:
         """Send a message. agent: from the path; if None, the body may name one."""
-        raw, asked = await self._body(request, ChatRequest)
+        asked, digest = await read_model(request, ChatRequest, max_bytes=self._max_body_bytes)
         if agent is not None and asked.agent not in (None, agent):
             raise InvalidRequest("agent: the path names another one.")
-        started = message_request(asked, raw, owner=principal.owner, idempotency_key=want.key)
+        started = message_request(asked, digest, owner=principal.owner, idempotency_key=want.key)
         return await self._answer(request, principal, want, agent or asked.agent or self._default_agent, started)
 
     async def resume(self, request: Request, principal: Principal, want: Want) -> Response:
         """Answer open questions."""
-        raw, asked = await self._body(request, ResumeRequest)
+        asked, digest = await read_model(request, ResumeRequest, max_bytes=self._max_body_bytes)
         agent = await self._service.asked(principal, ClientThreadId(asked.thread_id), {one.interrupt_id for one in asked.answers})
-        return await self._answer(request, principal, want, agent, resume_request(asked, raw, idempotency_key=want.key))
+        return await self._answer(request, principal, want, agent, resume_request(asked, digest, idempotency_key=want.key))
 
     def stream(self, want: Want, follower: Follower) -> StreamingResponse:
         """The turn as it happens. What the client has of it is projected too, from the beginning, and not sent again."""
@@ -96,13 +92,6 @@ class ChatDoor:
         )
         headers = {**streams.HEADERS, "X-Run-Id": follower.run.run_id, "Vary": "Accept"}
         return _Watched(follower, chunks, headers=headers)
-
-    async def _body(self, request: Request, kind: type[BodyT]) -> tuple[bytes, BodyT]:
-        raw = await read_json_bytes(request, max_bytes=self._max_body_bytes)
-        try:
-            return raw, kind.model_validate_json(raw)
-        except ValidationError as error:
-            raise invalid(error) from error
 
     async def _answer(self, request: Request, principal: Principal, want: Want, agent: str, asked: StartRequest) -> Response:
         streaming = wants_stream(", ".join(request.headers.getlist("accept")))

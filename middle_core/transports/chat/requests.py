@@ -97,8 +97,8 @@ class ResumeRequest(_Request):
         return self
 
 
-def message_request(asked: ChatRequest, raw: bytes, *, owner: str, idempotency_key: str | None) -> StartRequest:
-    """The run's request. raw: the body, of which the digest is made. Raises InvalidRequest.
+def message_request(asked: ChatRequest, digest: str, *, owner: str, idempotency_key: str | None) -> StartRequest:
+    """The run's request. Raises InvalidRequest.
 
     A request that names itself and no thread gets the same new thread each time, so that its repetition finds its run.
     """
@@ -113,10 +113,10 @@ def message_request(asked: ChatRequest, raw: bytes, *, owner: str, idempotency_k
         context=[],
         forwarded_props={"middleCore": {"on_disconnect": asked.on_disconnect, "multitask_strategy": asked.multitask_strategy}},
     )
-    return start_request(body, raw, idempotency_key=idempotency_key)
+    return start_request(body, digest, idempotency_key=idempotency_key)
 
 
-def resume_request(asked: ResumeRequest, raw: bytes, *, idempotency_key: str | None) -> StartRequest:
+def resume_request(asked: ResumeRequest, digest: str, *, idempotency_key: str | None) -> StartRequest:
     """The run's request. Raises InvalidRequest."""
     body = RunAgentInput(
         thread_id=asked.thread_id,
@@ -128,7 +128,7 @@ def resume_request(asked: ResumeRequest, raw: bytes, *, idempotency_key: str | N
         forwarded_props={"middleCore": {"on_disconnect": asked.on_disconnect}},
         resume=[one.entry() for one in asked.answers],
     )
-    return start_request(body, raw, idempotency_key=idempotency_key)
+    return start_request(body, digest, idempotency_key=idempotency_key)
 
 
 def _thread_of(owner: str, name: str) -> str:

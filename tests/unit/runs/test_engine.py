@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pytest
 from ag_ui.core import RunAgentInput
 from langchain_core.messages import AIMessage
@@ -91,8 +90,7 @@ def says(*turn: Any) -> Callable[[BaseCheckpointSaver[str]], Graph]:
 
 
 def asked(text: str) -> Any:
-    raw = orjson.dumps(run_input(user(text)))
-    return start_request(RunAgentInput.model_validate_json(raw), raw)
+    return start_request(RunAgentInput.model_validate(run_input(user(text))), text)
 
 
 async def records(follower: Follower | None) -> AsyncGenerator[Record, None]:

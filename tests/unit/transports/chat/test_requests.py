@@ -67,19 +67,20 @@ def test_a_question_is_answered_once_in_a_request() -> None:
 def test_a_repeated_request_without_a_thread_means_the_same_new_one() -> None:
     asked = ChatRequest(message="hi")
     one, two, other, foreign = (
-        message_request(asked, b"{}", owner=owner, idempotency_key=key) for owner, key in [("a", "k"), ("a", "k"), ("a", "l"), ("b", "k")]
+        message_request(asked, "digest", owner=owner, idempotency_key=key)
+        for owner, key in [("a", "k"), ("a", "k"), ("a", "l"), ("b", "k")]
     )
     assert one.thread_id == two.thread_id
     assert len({one.thread_id, other.thread_id, foreign.thread_id}) == 3
     named = ChatRequest(message="hi", run_id="r1")
-    assert len({message_request(named, b"{}", owner="a", idempotency_key=None).thread_id for _ in range(2)}) == 1
-    assert len({message_request(asked, b"{}", owner="a", idempotency_key=None).thread_id for _ in range(2)}) == 2
+    assert len({message_request(named, "digest", owner="a", idempotency_key=None).thread_id for _ in range(2)}) == 1
+    assert len({message_request(asked, "digest", owner="a", idempotency_key=None).thread_id for _ in range(2)}) == 2
 
 
 def test_a_turn_is_bound_to_its_client_unless_it_says_otherwise() -> None:
-    assert message_request(ChatRequest(message="hi"), b"{}", owner="a", idempotency_key=None).on_disconnect == "cancel"
+    assert message_request(ChatRequest(message="hi"), "digest", owner="a", idempotency_key=None).on_disconnect == "cancel"
     asked = ResumeRequest.model_validate(
         {"thread_id": "t", "answers": [{"interrupt_id": "q", "decision": "approve"}], "on_disconnect": "continue"}
     )
-    started = resume_request(asked, b"{}", idempotency_key="k")
+    started = resume_request(asked, "digest", idempotency_key="k")
     assert (started.on_disconnect, started.continues, started.idempotency_key) == ("continue", True, "k")
