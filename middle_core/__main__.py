@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import errno
 import logging
 import signal
-import socket
 import sys
 import time
 from collections.abc import Iterator
@@ -31,6 +29,7 @@ from middle_core.demo.stack import DevStack
 from middle_core.errors import NotFound
 from middle_core.http_server.config import config_of
 from middle_core.http_server.draining import DrainingServer, end_now
+from middle_core.http_server.listening import bound
 from middle_core.probe import DEEP_S, PROMPT, SILENCES_S, command
 from middle_core.settings import ProbeSettings, Settings, explained, naming, unknown_variables
 
@@ -111,26 +110,6 @@ def mint_with(issuer: DevIssuer) -> Any:
         }
 
     return mint
-
-
-def bound(host: str, port: int) -> socket.socket:
-    """A socket at this address, which does not listen yet. Taken before the database is opened, so that a second server touches nothing.
-
-    Raises:
-        ValueError: the text says what is wrong with the address.
-    """
-    try:
-        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-        taken = socket.socket(family, kind, protocol)
-        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        taken.bind(address)
-    except socket.gaierror as error:
-        raise ValueError(f"--host: {host} is not an address of this machine ({error.strerror}).") from error
-    except OSError as error:
-        if error.errno == errno.EADDRINUSE:
-            raise ValueError(f"--port: port {port} of {host} is in use by another program. Stop it, or choose another port.") from error
-        raise ValueError(f"--host, --port: cannot listen on {host}, port {port}: {error.strerror}.") from error
-    return taken
 
 
 @cli.command()

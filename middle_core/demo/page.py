@@ -14,8 +14,20 @@ SERVER: Final = Path("frontend_core/.next/standalone/frontend_core/server.js")
 
 
 def page_command(root: Path) -> list[str]:
-    """The command, without its environment. root: of the repository. Raises FileNotFoundError if there is no page, or no Node."""
+    """The command, without its environment.
+
+    Args:
+        root: the root of the repository.
+
+    Raises:
+        FileNotFoundError: the text says what is missing: the repository, Node or the built page.
+    """
     server, node = root / SERVER, shutil.which("node")
+    if not (root / "package.json").is_file():
+        raise FileNotFoundError(
+            "`dev` starts the page too, and the page is in the repository, not in this package. Run `make run` in the repository, "
+            "or start the service alone: MIDDLE_CORE_ENV=dev python -m middle_core serve"
+        )
     if node is None:
         raise FileNotFoundError("There is no `node` on the PATH. Install Node.js 20 or newer.")
     if not (server.is_file() and (server.parent / ".next" / "static").is_dir()):
