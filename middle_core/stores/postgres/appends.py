@@ -1,0 +1,165 @@
+"""The appends of all runs of this replica, in batches: one statement writes what has gathered while the one before was under way.
+
+Nothing is held back for a timer. The appends of one run take effect in the order in which they were called: a batch holds one append
+of a run at most, and a run's next append waits for the batch before. An append that must reach the disk makes its whole batch wait for
+it, so these have a lane of their own, and text is not slowed down by the end of another run. It knows no more of events than their bytes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Self
+
+import psycopg
+
+from middle_core.errors import StoreUnavailable, Superseded
+from middle_core.eventlog.records import Claim
+from middle_core.events import Record, RunId
+from middle_core.stores.encoding import Encoded
+from middle_core.stores.postgres.database import PostgresDatabase
+
+BATCH: Final = 256
+"""Appends in one statement, at most."""
+CAPACITY: Final = 1_024
+"""Appends that may wait; the next ones wait for room, which slows their runs down."""
+
+
+@dataclass(slots=True, eq=False)
+class _Append:
+    claim: Claim
+    encoded: Encoded
+    after: int | None
+    to_disk: bool
+    done: asyncio.Future[list[Record]]
+
+
+class Appends:
+    """See the module. Use as an async context manager: leaving it writes what waits.
+
+    Args:
+        committed: called with the records of each append once they are committed, also where its caller was cancelled meanwhile.
+    """
+
+    def __init__(self, database: PostgresDatabase, committed: Callable[[Sequence[Record]], None]) -> None:
+        self._database = database
+        self._committed = committed
+        self._waiting: list[_Append] = []
+        self._busy: set[RunId] = set()
+        """Runs with an append in a batch that is under way."""
+        self._room = asyncio.Semaphore(CAPACITY)
+        self._work = asyncio.Event()
+        self._closing = False
+        self._lanes: list[asyncio.Task[None]] = []
+
+    async def __aenter__(self) -> Self:
+        # Owned here: both end in `__aexit__`.
+        self._lanes = [
+            asyncio.create_task(self._lane(to_disk=to_disk), name=f"appends to_disk={to_disk}")  # noqa: TID251
+            for to_disk in (False, True)
+        ]
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        self._closing = True
+        self._work.set()
+        await asyncio.wait(self._lanes)
+        for append in self._waiting:
+            if not append.done.done():
+                append.done.set_exception(StoreUnavailable())
+
+    async def append(self, claim: Claim, encoded: Encoded, *, after: int | None, to_disk: bool) -> list[Record]:
+        """Append the events. Returns their records once they are committed.
+
+        Cancelling stops the waiting, not the write.
+
+        Raises:
+            Superseded: the claim does not hold any more, or the log does not end with `after`.
+            StoreUnavailable: the database failed, or this replica is closing.
+        """
+        await self._room.acquire()
+        if self._closing:
+            self._room.release()
+            raise StoreUnavailable
+        append = _Append(claim, encoded, after, to_disk, asyncio.get_running_loop().create_future())
+        self._waiting.append(append)
+        self._work.set()
+        return await append.done
+
+    async def _lane(self, *, to_disk: bool) -> None:
+        while True:
+            batch = self._take(to_disk)
+            if batch:
+                await self._write(batch, to_disk=to_disk)
+                continue
+            if self._closing and not self._waiting:
+                return
+            self._work.clear()
+            await self._work.wait()
+
+    def _take(self, to_disk: bool) -> list[_Append]:
+        """What may be written now: of each run its oldest append, if it belongs into this lane and none of the run is under way."""
+        batch: list[_Append] = []
+        left: list[_Append] = []
+        passed: set[RunId] = set()
+        for append in self._waiting:
+            run_id = append.claim.run_id
+            if len(batch) < BATCH and append.to_disk is to_disk and run_id not in self._busy and run_id not in passed:
+                batch.append(append)
+            else:
+                left.append(append)
+            passed.add(run_id)
+        self._waiting = left
+        self._busy.update(append.claim.run_id for append in batch)
+        return batch
+
+    async def _write(self, batch: Sequence[_Append], *, to_disk: bool) -> None:
+        failed: Exception | None = None
+        rows: dict[int, tuple[int, int]] = {}
+        try:
+            rows = await self._insert(batch, to_disk=to_disk)
+        except (StoreUnavailable, psycopg.Error) as error:
+            failed = error
+        for index, append in enumerate(batch):
+            self._room.release()
+            self._busy.discard(append.claim.run_id)
+            records: list[Record] = []
+            if index in rows:
+                floor, at = rows[index]
+                records = records_of(append.claim, append.encoded, floor=floor, at=at)
+                self._committed(records)
+            if append.done.done():  # its caller was cancelled
+                continue
+            if failed is not None:
+                unavailable = StoreUnavailable()
+                unavailable.__cause__ = failed
+                append.done.set_exception(unavailable)
+            elif index not in rows:
+                append.done.set_exception(Superseded())
+            else:
+                append.done.set_result(records)
+        self._work.set()
+
+    async def _insert(self, batch: Sequence[_Append], *, to_disk: bool) -> dict[int, tuple[int, int]]:
+        """Run the statement. Returns, by index of the append, the seq before it and its time."""
+        params: dict[str, list[Any]] = {
+            "indexes": list(range(len(batch))),
+            "thread_ids": [one.claim.thread_id for one in batch],
+            "run_ids": [one.claim.run_id for one in batch],
+            "attempts": [one.claim.attempt for one in batch],
+            "tokens": [one.claim.token for one in batch],
+            "counts": [len(one.encoded) for one in batch],
+            "afters": [one.after for one in batch],
+            "event_indexes": [index for index, one in enumerate(batch) for _ in one.encoded],
+            "numbers": [number for one in batch for number in range(1, len(one.encoded) + 1)],
+            "types": [type_ for one in batch for type_, _ in one.encoded],
+            "events": [data for one in batch for _, data in one.encoded],
+        }
+        found = await self._database.write(lambda db: self._database.run(db, "append", params), to_disk=to_disk)
+        return {row["index"]: (row["floor"], row["at"]) for row in found}
+
+
+def records_of(claim: Claim, encoded: Encoded, *, floor: int, at: int) -> list[Record]:
+    """The records that the events became. floor: the seq before the first of them."""
+    return [Record(claim.run_id, floor + number, claim.attempt, at, type_, data) for number, (type_, data) in enumerate(encoded, 1)]

@@ -1,0 +1,382 @@
+"""The event log in Postgres: for as many replicas as there are.
+
+Every replica may read, follow and stop any run; the one that holds a run's claim writes it. A replica serves the followers of its own
+runs from memory (`stores.tail`); for the runs of others it reads the database, woken by their hints (`hints`). It knows no LangGraph.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Self
+
+import uuid_utils
+from psycopg.rows import DictRow
+
+from middle_core.errors import InvalidRequest, NotFound, RunIdConflict, Superseded, ThreadBusy
+from middle_core.eventlog.lifecycle import check_tool_move
+from middle_core.eventlog.records import Beat, Claim, Ending, Existing, NewRun, Run, RunStatus, Started, Thread, ToolCall, ToolCallStatus
+from middle_core.events import ClientRunId, ClientThreadId, Event, Owner, Record, RunId, ThreadId
+from middle_core.stores.encoding import ATTEMPT_GAP, READ_BYTES, Encoded, encode, encode_first, usage_text, waits_for_disk
+from middle_core.stores.postgres.appends import Appends, records_of
+from middle_core.stores.postgres.database import Connection, PostgresDatabase, fence
+from middle_core.stores.postgres.hints import Hints
+from middle_core.stores.postgres.values import plain, storable, uuid_or_none
+from middle_core.stores.tail import Tails
+
+LOOK_S: Final = 2.0
+"""How often a follower of another replica's run looks at the database by itself: so late it is where every hint is lost."""
+
+
+class PostgresEventLog:
+    """The `EventLog` of one replica. Use as an async context manager: leaving it writes what waits."""
+
+    def __init__(self, database: PostgresDatabase, tails: Tails, hints: Hints) -> None:
+        self._database = database
+        self._appends = Appends(database, self.publish)
+        self._tails = tails
+        self._hints = hints
+
+    async def __aenter__(self) -> Self:
+        await self._appends.__aenter__()
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self._appends.__aexit__(*exc_info)
+
+    # threads ---------------------------------------------------------------------------------------
+    async def open_thread(self, owner: Owner, client_thread_id: ClientThreadId, agent: str) -> Thread:
+        if (known := await self.get_thread(owner, client_thread_id)) is not None:
+            return known
+        params = {"owner": owner, "client_thread_id": client_thread_id, "agent": agent, "thread_id": str(uuid_utils.uuid7())}
+
+        async def work(db: Connection) -> Thread:
+            await self._database.run(db, "insert_thread", params)
+            return Thread(**plain((await self._database.run(db, "get_thread", params))[0]))
+
+        return await self._database.write(work)
+
+    async def get_thread(self, owner: Owner, client_thread_id: ClientThreadId) -> Thread | None:
+        rows = await self._database.rows("get_thread", {"owner": owner, "client_thread_id": client_thread_id})
+        return Thread(**plain(rows[0])) if rows else None
+
+    async def list_threads(self, owner: Owner, *, limit: int, before: tuple[int, ThreadId] | None = None) -> list[Thread]:
+        if before is None:
+            rows = await self._database.rows("list_threads", {"owner": owner, "limit": limit})
+        else:
+            params = {"owner": owner, "limit": limit, "updated_at": before[0], "thread_id": before[1]}
+            rows = await self._database.rows("list_threads_before", params)
+        return [Thread(**plain(row)) for row in rows]
+
+    async def set_title(self, thread_id: ThreadId, title: str, *, only_if_empty: bool) -> None:
+        await self._database.rows("set_title", {"thread_id": thread_id, "title": storable(title), "only_if_empty": only_if_empty})
+
+    async def delete_thread(self, thread_id: ThreadId) -> None:
+        if uuid_or_none(thread_id) is None:
+            return
+        params = {"thread_id": thread_id}
+
+        async def work(db: Connection) -> list[RunId]:
+            await self._database.run(db, "lock_thread", params)
+            if await self._database.run(db, "active_run", params):
+                raise ThreadBusy
+            gone = [RunId(str(row["run_id"])) for row in await self._database.run(db, "run_ids", params)]
+            for statement in (
+                "delete_checkpoints",
+                "delete_checkpoint_blobs",
+                "delete_checkpoint_writes",
+                "delete_events",
+                "delete_thread",
+            ):
+                await self._database.run(db, statement, params)
+            return gone
+
+        for run_id in await self._database.write(work):
+            self._tails.forget(run_id)
+            self._hints.gone(run_id)
+
+    # runs ------------------------------------------------------------------------------------------
+    async def create_run(self, new: NewRun, first: Sequence[Event]) -> Started | Existing:
+        encoded = encode_first(first)
+        token = secrets.token_urlsafe(16)
+
+        async def work(db: Connection) -> tuple[Started | Existing, list[Record]]:
+            thread_id = await self._thread_of(db, new)
+            if (earlier := await self._earlier(db, new, thread_id)) is not None:
+                return Existing(_run((await self._database.run(db, "get_run", {"run_id": earlier}))[0])), []
+            if await self._database.run(db, "active_run", {"thread_id": thread_id}):
+                raise ThreadBusy
+            params = {
+                "run_id": new.run_id,
+                "thread_id": thread_id,
+                "client_run_id": new.client_run_id,
+                "input_digest": new.input_digest,
+                "idempotency_key": new.idempotency_key,
+                "agent": new.agent,
+                "parent_run_id": new.parent_run_id,
+                "replica": new.replica,
+                "token": token,
+                "lease_ms": round(new.lease_s * 1000),
+                "last_seq": len(encoded),
+            }
+            [row] = await self._database.run(db, "insert_run", params)
+            at = row["started_at"]
+            await self._database.run(db, "touch_thread", {"thread_id": thread_id, "at": at})
+            claim = Claim(new.run_id, thread_id, 1, token)
+            await self._insert(db, claim, encoded, floor=0, at=at, run_started_at=at)
+            run = _run((await self._database.run(db, "get_run", params))[0])
+            return Started(run, claim), records_of(claim, encoded, floor=0, at=at)
+
+        started, records = await self._database.write(work)
+        if isinstance(started, Started):
+            self.publish(records)
+        return started
+
+    async def get_run(self, run_id: RunId) -> Run | None:
+        return None if uuid_or_none(run_id) is None else await self._read_run("get_run", {"run_id": run_id})
+
+    async def find_run(self, thread_id: ThreadId, client_run_id: ClientRunId) -> Run | None:
+        return await self._read_run("find_run", {"thread_id": thread_id, "client_run_id": client_run_id})
+
+    async def active_run(self, thread_id: ThreadId) -> Run | None:
+        return await self._read_run("active_run", {"thread_id": thread_id})
+
+    async def last_run(self, thread_id: ThreadId) -> Run | None:
+        return await self._read_run("last_run", {"thread_id": thread_id})
+
+    async def running(self) -> list[Run]:
+        return [_run(row) for row in await self._database.rows("running", {})]
+
+    async def claim(self, run_id: RunId, *, replica: str, lease_s: float) -> Claim:
+        if uuid_or_none(run_id) is None:
+            raise NotFound
+        token = secrets.token_urlsafe(16)
+        params = {"run_id": run_id, "replica": replica, "token": token, "lease_ms": round(lease_s * 1000), "gap": ATTEMPT_GAP - 1}
+        rows = await self._database.write(lambda db: self._database.run(db, "claim", params))
+        if not rows:
+            raise NotFound
+        self._tails.forget(run_id)  # what another attempt wrote is not in it
+        return Claim(run_id, ThreadId(str(rows[0]["thread_id"])), rows[0]["attempt"], token)
+
+    async def beat(self, claims: Sequence[Claim], *, lease_s: float) -> Beat:
+        if not claims:
+            return Beat(frozenset(), frozenset())
+        params = {
+            "run_ids": [claim.run_id for claim in claims],
+            "attempts": [claim.attempt for claim in claims],
+            "tokens": [claim.token for claim in claims],
+            "lease_ms": round(lease_s * 1000),
+        }
+
+        async def work(db: Connection) -> Beat:
+            await self._database.run(db, "beat", params)
+            rows = [plain(row) for row in await self._database.run(db, "beaten", params)]
+            superseded = frozenset(row["run_id"] for row in rows if row["superseded"])
+            return Beat(superseded, frozenset(row["run_id"] for row in rows if row["cancel_requested"]) - superseded)
+
+        beat = await self._database.write(work)
+        for run_id in beat.superseded:
+            self._tails.forget(run_id)
+        return beat
+
+    async def append(
+        self, claim: Claim, events: Sequence[Event], *, ending: Ending | None = None, after: int | None = None
+    ) -> list[Record]:
+        encoded = encode(events, ending)
+        try:
+            if ending is None:
+                return await self._appends.append(claim, encoded, after=after, to_disk=waits_for_disk(encoded, ending))
+            records = await self._database.write(lambda db: self._end(db, claim, encoded, ending, after))
+        except Superseded:
+            self._tails.forget(claim.run_id)
+            raise
+        except BaseException:
+            if ending is not None:  # whether it was committed is unknown here, so the database is asked from now on
+                self._tails.forget(claim.run_id)
+            raise
+        self.publish(records)
+        return records
+
+    async def request_cancel(self, run_id: RunId, reason: str) -> bool:
+        if uuid_or_none(run_id) is None:
+            return False
+        found = bool(await self._database.rows("request_cancel", {"run_id": run_id, "reason": storable(reason)}))
+        if found:
+            self._hints.asked_to_stop(run_id)
+        return found
+
+    # events ----------------------------------------------------------------------------------------
+    async def read(self, run_id: RunId, *, after: int, limit: int) -> list[Record]:
+        if uuid_or_none(run_id) is None:
+            return []
+        records = self._tails.read(run_id, after=after, limit=limit)
+        return await self._records(run_id, after=after, limit=limit) if records is None else records
+
+    async def changed(self, run_id: RunId, *, after: int, within_s: float) -> bool:
+        # Watch first and look second: what is committed in between wakes the watch.
+        watch = self._tails.watch(run_id)
+        loop = asyncio.get_running_loop()
+        due = loop.time() + within_s
+        try:
+            while True:
+                head = self._tails.head(run_id)
+                mine = head is not None
+                if head is None and uuid_or_none(run_id) is None:
+                    head = 0
+                elif head is None:
+                    self._hints.follow(run_id)
+                    [row] = await self._database.rows("head", {"run_id": run_id})
+                    head = row["seq"]
+                if head > after:
+                    return True
+                left = due - loop.time()
+                if left <= 0:
+                    return False
+                done, _ = await asyncio.wait([watch], timeout=left if mine else min(left, LOOK_S))
+                if done:
+                    return True
+        finally:
+            self._tails.unwatch(run_id, watch)
+
+    # tool ledger -----------------------------------------------------------------------------------
+    async def tool_begin(self, claim: Claim, tool_call_id: str, name: str) -> ToolCall | None:
+        params = {"thread_id": claim.thread_id, "tool_call_id": tool_call_id, "run_id": claim.run_id, "name": storable(name)}
+
+        async def work(db: Connection) -> ToolCall | None:
+            if not (earlier := await self._database.run(db, "get_tool_call", params)):
+                await self._database.run(db, "insert_tool_call", params)
+                return None
+            line = _tool_call(earlier[0])
+            if line.status is ToolCallStatus.PAUSED:
+                await self._database.run(db, "resume_tool_call", params)
+            return line
+
+        return await self._database.transact(claim, work, alone=True)
+
+    async def tool_end(self, claim: Claim, tool_call_id: str, *, status: ToolCallStatus, result: str, outcome: str | None = None) -> None:
+        params = {
+            "thread_id": claim.thread_id,
+            "tool_call_id": tool_call_id,
+            "status": status.value,
+            "result": result.encode("utf-8", "surrogatepass"),
+            "outcome": outcome,
+        }
+
+        async def work(db: Connection) -> None:
+            if not (rows := await self._database.run(db, "get_tool_call", params)):
+                raise NotFound("This tool call was never begun.")
+            check_tool_move(_tool_call(rows[0]).status, status)
+            await self._database.run(db, "end_tool_call", params)
+
+        await self._database.transact(claim, work, alone=True)
+
+    async def tool_calls(self, thread_id: ThreadId) -> list[ToolCall]:
+        return [_tool_call(row) for row in await self._database.rows("tool_calls", {"thread_id": thread_id})]
+
+    # life ------------------------------------------------------------------------------------------
+    def wake(self) -> None:
+        self._tails.wake_all()
+
+    async def ping(self) -> None:
+        await self._database.ping()
+
+    # inside ----------------------------------------------------------------------------------------
+    async def _records(self, run_id: RunId, *, after: int, limit: int) -> list[Record]:
+        """Up to the limit, or READ_BYTES."""
+        rows = await self._database.rows("read", {"run_id": run_id, "after": after, "limit": limit, "bytes": READ_BYTES})
+        return [Record(run_id, row["seq"], row["attempt"], row["at"], row["type"], bytes(row["event"])) for row in rows]
+
+    async def _read_run(self, name: str, params: Mapping[str, Any]) -> Run | None:
+        rows = await self._database.rows(name, params)
+        return _run(rows[0]) if rows else None
+
+    async def _thread_of(self, db: Connection, new: NewRun) -> ThreadId:
+        """The thread that the run is for, opened if that was asked, locked until the transaction ends.
+
+        Raises:
+            NotFound: there is no such thread.
+            InvalidRequest: it is another agent's.
+        """
+        thread_id: str = new.thread_id
+        if new.opens is not None:
+            names = {
+                "owner": new.opens.owner,
+                "client_thread_id": new.opens.client_thread_id,
+                "agent": new.agent,
+                "thread_id": new.thread_id,
+            }
+            await self._database.run(db, "insert_thread", names)
+            thread_id = str((await self._database.run(db, "get_thread", names))[0]["thread_id"])
+        rows = [] if uuid_or_none(thread_id) is None else await self._database.run(db, "lock_thread", {"thread_id": thread_id})
+        if not rows:
+            raise NotFound
+        if new.opens is not None:
+            if rows[0]["agent"] != new.agent:
+                raise InvalidRequest(f"This conversation belongs to the agent {rows[0]['agent']!r}. Start a new one for {new.agent!r}.")
+            if new.opens.title and not rows[0]["title"]:
+                title = {"thread_id": thread_id, "title": storable(new.opens.title), "only_if_empty": True}
+                await self._database.run(db, "set_title", title)
+        return ThreadId(thread_id)
+
+    async def _earlier(self, db: Connection, new: NewRun, thread_id: ThreadId) -> RunId | None:
+        """The run that the same request made before. Raises `RunIdConflict` if only the name is the same."""
+        ids = {"thread_id": thread_id, "idempotency_key": new.idempotency_key, "client_run_id": new.client_run_id}
+        for row in await self._database.run(db, "run_of_key", ids):
+            if row["input_digest"] != new.input_digest:
+                raise RunIdConflict("This Idempotency-Key was used with another input. Use a fresh one for each new turn.")
+            return RunId(str(row["run_id"]))
+        rows = await self._database.run(db, "runs_of_client_id", ids)
+        for row in rows:
+            if row["input_digest"] == new.input_digest:
+                return RunId(str(row["run_id"]))
+        if rows and not new.reuses_run_id:
+            raise RunIdConflict
+        return None
+
+    async def _end(self, db: Connection, claim: Claim, encoded: Encoded, ending: Ending, after: int | None) -> list[Record]:
+        params = {
+            **fence(claim),
+            "count": len(encoded),
+            "after": after,
+            "status": ending.status.value,
+            "error_code": ending.error_code,
+            "usage": usage_text(ending),
+        }
+        rows = await self._database.run(db, "end_run", params)
+        if not rows:
+            raise Superseded
+        at, floor = rows[0]["at"], rows[0]["last_seq"] - len(encoded)
+        await self._database.run(db, "touch_thread", {"thread_id": claim.thread_id, "at": at})
+        await self._insert(db, claim, encoded, floor=floor, at=at, run_started_at=rows[0]["started_at"])
+        return records_of(claim, encoded, floor=floor, at=at)
+
+    async def _insert(self, db: Connection, claim: Claim, encoded: Encoded, *, floor: int, at: int, run_started_at: int) -> None:
+        params = {
+            "thread_id": claim.thread_id,
+            "run_id": claim.run_id,
+            "attempt": claim.attempt,
+            "floor": floor,
+            "at": at,
+            "run_started_at": run_started_at,
+            "numbers": list(range(1, len(encoded) + 1)),
+            "types": [type_ for type_, _ in encoded],
+            "events": [data for _, data in encoded],
+        }
+        await self._database.run(db, "insert_events", params)
+
+    def publish(self, records: Sequence[Record]) -> None:
+        """Show committed records to the followers here, and tell the other replicas of them."""
+        if records:
+            self._tails.publish(records[0].run_id, floor=records[0].seq - 1, records=records)
+            self._hints.wrote(records[0].run_id)
+
+
+def _run(row: DictRow) -> Run:
+    return Run(**{**plain(row), "status": RunStatus(row["status"])})
+
+
+def _tool_call(row: DictRow) -> ToolCall:
+    result = row["result"]
+    text = None if result is None else bytes(result).decode("utf-8", "surrogatepass")
+    return ToolCall(**{**plain(row), "status": ToolCallStatus(row["status"]), "result": text})

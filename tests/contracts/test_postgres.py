@@ -1,0 +1,53 @@
+"""The contracts on a real Postgres: a server for the module, a database for each test."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+
+import pytest
+
+from middle_core.stores.postgres.store import open_store
+from middle_core.stores.store import Store
+from middle_core.stores.tail import TailBounds
+from tests.contracts.eventlog_contract import EventLogContract
+from tests.contracts.eventlog_laws import EventLogLaws
+from tests.contracts.interrupts_contract import InterruptLogContract
+from tests.fakes.postgres import PostgresServer, running_postgres
+
+TINY = TailBounds(records=4, bytes=2_000, total_bytes=3_000)
+
+_server: list[PostgresServer] = []
+
+
+@pytest.fixture(scope="module", autouse=True)
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]:
+    with running_postgres(tmp_path_factory.mktemp("postgres")) as server:
+        _server.append(server)
+        yield server
+        _server.clear()
+
+
+class PostgresContract(EventLogContract, EventLogLaws, InterruptLogContract):
+    def url(self, home: Path) -> str:
+        name = "t" + hashlib.sha256(str(home).encode()).hexdigest()[:16]
+        return _server[0].database(name)
+
+    def open(self, home: Path) -> AbstractAsyncContextManager[Store]:
+        return open_store(self.url(home))
+
+
+class TestPostgres(PostgresContract):
+    """As it ships."""
+
+    async def test_it_is_for_many_replicas(self, store: Store) -> None:
+        assert store.shared
+
+
+class TestPostgresWithATinyTail(PostgresContract):
+    """Nearly everything comes from the database."""
+
+    def open(self, home: Path) -> AbstractAsyncContextManager[Store]:
+        return open_store(self.url(home), bounds=TINY)
