@@ -38,7 +38,7 @@ from middle_core.runs.intake.turn import rebuild
 from middle_core.runs.questions.answering import Answering, LogApprovals, to_go_on
 from middle_core.runs.questions.approval_card import offers_cards
 from middle_core.runs.questions.custom_event import QuestionForm, form_of
-from middle_core.stores.sqlite.checkpoints import CLAIM
+from middle_core.stores.claims import CLAIM
 
 logger = logging.getLogger(__name__)
 

@@ -46,8 +46,8 @@ class Appends:
         self._database = database
         self._committed = committed
         self._waiting: list[_Append] = []
-        self._busy: set[RunId] = set()
-        """Runs with an append in a batch that is under way."""
+        self._under_way: list[_Append] = []
+        """The appends of the batches that are being written: one of a run, at most."""
         self._room = asyncio.Semaphore(CAPACITY)
         self._work = asyncio.Event()
         self._closing = False
@@ -87,6 +87,11 @@ class Appends:
         self._work.set()
         return await append.done
 
+    async def settled(self, run_id: RunId) -> None:
+        """Wait until no append of the run waits or is under way."""
+        while before := [append.done for append in (*self._under_way, *self._waiting) if append.claim.run_id == run_id]:
+            await asyncio.wait(before)
+
     async def _lane(self, *, to_disk: bool) -> None:
         while True:
             batch = self._take(to_disk)
@@ -102,16 +107,16 @@ class Appends:
         """What may be written now: of each run its oldest append, if it belongs into this lane and none of the run is under way."""
         batch: list[_Append] = []
         left: list[_Append] = []
-        passed: set[RunId] = set()
+        passed = {append.claim.run_id for append in self._under_way}
         for append in self._waiting:
             run_id = append.claim.run_id
-            if len(batch) < BATCH and append.to_disk is to_disk and run_id not in self._busy and run_id not in passed:
+            if len(batch) < BATCH and append.to_disk is to_disk and run_id not in passed:
                 batch.append(append)
             else:
                 left.append(append)
             passed.add(run_id)
         self._waiting = left
-        self._busy.update(append.claim.run_id for append in batch)
+        self._under_way += batch
         return batch
 
     async def _write(self, batch: Sequence[_Append], *, to_disk: bool) -> None:
@@ -123,7 +128,7 @@ class Appends:
             failed = error
         for index, append in enumerate(batch):
             self._room.release()
-            self._busy.discard(append.claim.run_id)
+            self._under_way.remove(append)
             records: list[Record] = []
             if index in rows:
                 floor, at = rows[index]

@@ -18,8 +18,8 @@ from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.checkpoint.postgres.base import BasePostgresSaver
 from langgraph.checkpoint.serde.types import ERROR
 
+from middle_core.stores.claims import claim_on
 from middle_core.stores.postgres.database import Connection, PostgresDatabase
-from middle_core.stores.sqlite.checkpoints import _claim as claim_on
 
 _PAGE: Final = 20
 """Checkpoints read at once: each holds the whole conversation."""

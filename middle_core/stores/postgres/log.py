@@ -8,15 +8,29 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, Self
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import Any, Final, Protocol, Self
 
 import uuid_utils
 from psycopg.rows import DictRow
 
 from middle_core.errors import InvalidRequest, NotFound, RunIdConflict, Superseded, ThreadBusy
 from middle_core.eventlog.lifecycle import check_tool_move
-from middle_core.eventlog.records import Beat, Claim, Ending, Existing, NewRun, Run, RunStatus, Started, Thread, ToolCall, ToolCallStatus
+from middle_core.eventlog.port import RunWriter
+from middle_core.eventlog.records import (
+    Beat,
+    Claim,
+    Ending,
+    Existing,
+    ListedThread,
+    NewRun,
+    Run,
+    RunStatus,
+    Started,
+    Thread,
+    ToolCall,
+    ToolCallStatus,
+)
 from middle_core.events import ClientRunId, ClientThreadId, Event, Owner, Record, RunId, ThreadId
 from middle_core.stores.encoding import ATTEMPT_GAP, READ_BYTES, Encoded, encode, encode_first, usage_text, waits_for_disk
 from middle_core.stores.postgres.appends import Appends, records_of
@@ -25,6 +39,8 @@ from middle_core.stores.postgres.hints import Hints
 from middle_core.stores.postgres.values import plain, storable, uuid_or_none
 from middle_core.stores.tail import Tails
 
+LAST_ID: Final = "ffffffff-ffff-ffff-ffff-ffffffffffff"
+"""Stands for an id in a page's cursor that is no uuid."""
 LOOK_S: Final = 2.0
 """How often a follower of another replica's run looks at the database by itself: so late it is where every hint is lost."""
 
@@ -61,13 +77,14 @@ class PostgresEventLog:
         rows = await self._database.rows("get_thread", {"owner": owner, "client_thread_id": client_thread_id})
         return Thread(**plain(rows[0])) if rows else None
 
-    async def list_threads(self, owner: Owner, *, limit: int, before: tuple[int, ThreadId] | None = None) -> list[Thread]:
+    async def list_threads(self, owner: Owner, *, limit: int, before: tuple[int, ThreadId] | None = None) -> list[ListedThread]:
         if before is None:
             rows = await self._database.rows("list_threads", {"owner": owner, "limit": limit})
         else:
-            params = {"owner": owner, "limit": limit, "updated_at": before[0], "thread_id": before[1]}
+            thread_id = before[1] if uuid_or_none(before[1]) else LAST_ID
+            params = {"owner": owner, "limit": limit, "updated_at": before[0], "thread_id": thread_id}
             rows = await self._database.rows("list_threads_before", params)
-        return [Thread(**plain(row)) for row in rows]
+        return [_listed(row) for row in rows]
 
     async def set_title(self, thread_id: ThreadId, title: str, *, only_if_empty: bool) -> None:
         await self._database.rows("set_title", {"thread_id": thread_id, "title": storable(title), "only_if_empty": only_if_empty})
@@ -123,7 +140,7 @@ class PostgresEventLog:
             [row] = await self._database.run(db, "insert_run", params)
             at = row["started_at"]
             await self._database.run(db, "touch_thread", {"thread_id": thread_id, "at": at})
-            claim = Claim(new.run_id, thread_id, 1, token)
+            claim = Claim(new.run_id, thread_id, 1, len(encoded), token)
             await self._insert(db, claim, encoded, floor=0, at=at, run_started_at=at)
             run = _run((await self._database.run(db, "get_run", params))[0])
             return Started(run, claim), records_of(claim, encoded, floor=0, at=at)
@@ -145,19 +162,33 @@ class PostgresEventLog:
     async def last_run(self, thread_id: ThreadId) -> Run | None:
         return await self._read_run("last_run", {"thread_id": thread_id})
 
-    async def running(self) -> list[Run]:
-        return [_run(row) for row in await self._database.rows("running", {})]
+    async def running_on(self, replica: str) -> list[Run]:
+        return [_run(row) for row in await self._database.rows("running_on", {"replica": replica})]
 
-    async def claim(self, run_id: RunId, *, replica: str, lease_s: float) -> Claim:
+    async def orphans(self, replica: str) -> list[Run]:
+        return [_run(row) for row in await self._database.rows("orphans", {"replica": replica})]
+
+    async def claim(self, run_id: RunId, *, attempt: int, replica: str, lease_s: float) -> Claim:
         if uuid_or_none(run_id) is None:
             raise NotFound
         token = secrets.token_urlsafe(16)
-        params = {"run_id": run_id, "replica": replica, "token": token, "lease_ms": round(lease_s * 1000), "gap": ATTEMPT_GAP - 1}
-        rows = await self._database.write(lambda db: self._database.run(db, "claim", params))
-        if not rows:
-            raise NotFound
+        lease = {"replica": replica, "token": token, "lease_ms": round(lease_s * 1000)}
+        params = {"run_id": run_id, "attempt": attempt, "gap": ATTEMPT_GAP - 1, **lease}
+
+        async def work(db: Connection) -> Claim:
+            if rows := await self._database.run(db, "claim", params):
+                return Claim(run_id, ThreadId(str(rows[0]["thread_id"])), rows[0]["attempt"], rows[0]["last_seq"], token)
+            found = await self._database.run(db, "get_run", params)
+            raise Superseded if found and _run(found[0]).status.active else NotFound
+
+        claim = await self._database.write(work)
         self._tails.forget(run_id)  # what another attempt wrote is not in it
-        return Claim(run_id, ThreadId(str(rows[0]["thread_id"])), rows[0]["attempt"], token)
+        return claim
+
+    async def release(self, claim: Claim) -> None:
+        if not await self._database.rows("release", fence(claim)):
+            raise Superseded
+        self._tails.forget(claim.run_id)
 
     async def beat(self, claims: Sequence[Claim], *, lease_s: float) -> Beat:
         if not claims:
@@ -180,13 +211,19 @@ class PostgresEventLog:
             self._tails.forget(run_id)
         return beat
 
-    async def append(
-        self, claim: Claim, events: Sequence[Event], *, ending: Ending | None = None, after: int | None = None
-    ) -> list[Record]:
+    async def append(self, claim: Claim, events: Sequence[Event], *, ending: Ending | None = None) -> list[Record]:
+        return await self._append(claim, events, ending=ending, after=None)
+
+    def writer(self, claim: Claim) -> RunWriter:
+        return PostgresRunWriter(self._append, claim)
+
+    async def _append(self, claim: Claim, events: Sequence[Event], *, ending: Ending | None, after: int | None) -> list[Record]:
+        """after: the seq that the log must end with; None means any."""
         encoded = encode(events, ending)
         try:
             if ending is None:
                 return await self._appends.append(claim, encoded, after=after, to_disk=waits_for_disk(encoded, ending))
+            await self._appends.settled(claim.run_id)
             records = await self._database.write(lambda db: self._end(db, claim, encoded, ending, after))
         except Superseded:
             self._tails.forget(claim.run_id)
@@ -370,6 +407,31 @@ class PostgresEventLog:
         if records:
             self._tails.publish(records[0].run_id, floor=records[0].seq - 1, records=records)
             self._hints.wrote(records[0].run_id)
+
+
+class Append(Protocol):
+    """`PostgresEventLog._append`."""
+
+    def __call__(self, claim: Claim, events: Sequence[Event], *, ending: Ending | None, after: int | None) -> Awaitable[list[Record]]: ...
+
+
+class PostgresRunWriter:
+    """See `RunWriter`. `appends` keeps the order of a run's appends; the end of the run waits for those before it."""
+
+    def __init__(self, append: Append, claim: Claim) -> None:
+        self._append = append
+        self._claim = claim
+        self._seq = claim.last_seq
+
+    async def append(self, events: Sequence[Event], *, ending: Ending | None = None) -> list[Record]:
+        after, self._seq = self._seq, self._seq + len(events)
+        return await self._append(self._claim, events, ending=ending, after=after)
+
+
+def _listed(row: DictRow) -> ListedThread:
+    fields = plain(row)
+    running = fields.pop("running")
+    return ListedThread(Thread(**fields), running)
 
 
 def _run(row: DictRow) -> Run:

@@ -17,7 +17,6 @@ import json
 import sqlite3
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from contextvars import ContextVar
 from typing import Any, Final
 
 import aiosqlite
@@ -35,15 +34,8 @@ from langgraph.checkpoint.serde.types import ERROR
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-from middle_core.errors import Unclaimed
-from middle_core.eventlog.records import Claim
+from middle_core.stores.claims import claim_on
 from middle_core.stores.sqlite.database import SqliteDatabase
-
-CLAIM: ContextVar[Claim | None] = ContextVar("middle_core_claim", default=None)
-"""The claim under which the current task may write checkpoints; set by the engine in the run's own task.
-
-It stays valid until the run's ending is appended, so what settles a stopped run writes under it too.
-"""
 
 _PUT: Final = """
 INSERT OR REPLACE INTO checkpoints (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata)
@@ -166,7 +158,7 @@ class FencedSqliteSaver(AsyncSqliteSaver):
             for statement in _DELETE:
                 db.execute(statement, (str(thread_id),))
 
-        await self._database.transact(_claim(str(thread_id)), work)
+        await self._database.transact(claim_on(str(thread_id)), work)
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Drop what no run needs any more, as the run that holds the thread. Raises ValueError for another strategy than `keep_latest`."""
@@ -179,19 +171,10 @@ class FencedSqliteSaver(AsyncSqliteSaver):
                 for statement in _PRUNE:
                     db.execute(statement, (thread_id,))
 
-            await self._database.transact(_claim(thread_id), work, to_disk=False)
+            await self._database.transact(claim_on(thread_id), work, to_disk=False)
 
     async def _write(self, thread_id: str, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
         def work(db: sqlite3.Connection) -> None:
             db.executemany(statement, rows)
 
-        await self._database.transact(_claim(thread_id), work, to_disk=False)
-
-
-def _claim(thread_id: str) -> Claim:
-    claim = CLAIM.get()
-    if claim is None:
-        raise Unclaimed
-    if claim.thread_id != thread_id:
-        raise Unclaimed("A run may write the checkpoints of its own thread only.")
-    return claim
+        await self._database.transact(claim_on(thread_id), work, to_disk=False)

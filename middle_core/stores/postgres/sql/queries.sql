@@ -12,14 +12,18 @@ FROM middle_core_ms() AS clock (ms)
 ON CONFLICT (owner, client_thread_id) DO NOTHING;
 
 -- name: list_threads
-SELECT thread_id, owner, client_thread_id, agent, title, created_at, updated_at
+SELECT
+    thread_id, owner, client_thread_id, agent, title, created_at, updated_at,
+    EXISTS (SELECT 1 FROM runs AS r WHERE r.thread_id = threads.thread_id AND r.status = 'running') AS running
 FROM threads
 WHERE owner = %(owner)s
 ORDER BY updated_at DESC, thread_id DESC
 LIMIT %(limit)s;
 
 -- name: list_threads_before
-SELECT thread_id, owner, client_thread_id, agent, title, created_at, updated_at
+SELECT
+    thread_id, owner, client_thread_id, agent, title, created_at, updated_at,
+    EXISTS (SELECT 1 FROM runs AS r WHERE r.thread_id = threads.thread_id AND r.status = 'running') AS running
 FROM threads
 WHERE owner = %(owner)s AND (updated_at, thread_id) < (%(updated_at)s, %(thread_id)s)
 ORDER BY updated_at DESC, thread_id DESC
@@ -75,16 +79,16 @@ WHERE thread_id = %(thread_id)s AND idempotency_key = %(idempotency_key)s;
 SELECT run_id, input_digest
 FROM runs
 WHERE thread_id = %(thread_id)s AND client_run_id = %(client_run_id)s
-ORDER BY place DESC;
+ORDER BY number DESC;
 
 -- name: insert_run
 INSERT INTO runs (
-    thread_id, run_id, place, client_run_id, input_digest, idempotency_key, agent, parent_run_id,
+    thread_id, run_id, number, client_run_id, input_digest, idempotency_key, agent, parent_run_id,
     owner_replica, claim_token, lease_until, started_at, last_seq
 )
 SELECT
     %(thread_id)s, %(run_id)s,
-    (SELECT coalesce(max(place), 0) + 1 FROM runs WHERE thread_id = %(thread_id)s),
+    (SELECT coalesce(max(number), 0) + 1 FROM runs WHERE thread_id = %(thread_id)s),
     %(client_run_id)s, %(input_digest)s, %(idempotency_key)s, %(agent)s, %(parent_run_id)s,
     %(replica)s, %(token)s, clock.ms + %(lease_ms)s, clock.ms, %(last_seq)s
 FROM middle_core_ms() AS clock (ms)
@@ -92,7 +96,7 @@ RETURNING started_at;
 
 -- name: get_run
 SELECT
-    r.run_id, r.thread_id, t.owner, t.client_thread_id, r.client_run_id, r.agent, r.parent_run_id, r.attempt,
+    r.run_id, r.thread_id, r.number, t.owner, t.client_thread_id, r.client_run_id, r.agent, r.parent_run_id, r.attempt,
     r.status, r.owner_replica, r.lease_until, r.cancel_requested_at, r.cancel_reason, r.error_code,
     r.started_at, r.finished_at, r.last_seq
 FROM runs AS r
@@ -101,18 +105,18 @@ WHERE r.run_id = %(run_id)s;
 
 -- name: find_run
 SELECT
-    r.run_id, r.thread_id, t.owner, t.client_thread_id, r.client_run_id, r.agent, r.parent_run_id, r.attempt,
+    r.run_id, r.thread_id, r.number, t.owner, t.client_thread_id, r.client_run_id, r.agent, r.parent_run_id, r.attempt,
     r.status, r.owner_replica, r.lease_until, r.cancel_requested_at, r.cancel_reason, r.error_code,
     r.started_at, r.finished_at, r.last_seq
 FROM runs AS r
 INNER JOIN threads AS t ON r.thread_id = t.thread_id
 WHERE r.thread_id = %(thread_id)s AND r.client_run_id = %(client_run_id)s
-ORDER BY r.place DESC
+ORDER BY r.number DESC
 LIMIT 1;
 
 -- name: active_run
 SELECT
-    r.run_id, r.thread_id, t.owner, t.client_thread_id, r.client_run_id, r.agent, r.parent_run_id, r.attempt,
+    r.run_id, r.thread_id, r.number, t.owner, t.client_thread_id, r.client_run_id, r.agent, r.parent_run_id, r.attempt,
     r.status, r.owner_replica, r.lease_until, r.cancel_requested_at, r.cancel_reason, r.error_code,
     r.started_at, r.finished_at, r.last_seq
 FROM runs AS r
@@ -121,31 +125,41 @@ WHERE r.thread_id = %(thread_id)s AND r.status = 'running';
 
 -- name: last_run
 SELECT
-    r.run_id, r.thread_id, t.owner, t.client_thread_id, r.client_run_id, r.agent, r.parent_run_id, r.attempt,
+    r.run_id, r.thread_id, r.number, t.owner, t.client_thread_id, r.client_run_id, r.agent, r.parent_run_id, r.attempt,
     r.status, r.owner_replica, r.lease_until, r.cancel_requested_at, r.cancel_reason, r.error_code,
     r.started_at, r.finished_at, r.last_seq
 FROM runs AS r
 INNER JOIN threads AS t ON r.thread_id = t.thread_id
 WHERE r.thread_id = %(thread_id)s
-ORDER BY r.place DESC
+ORDER BY r.number DESC
 LIMIT 1;
 
--- name: running
+-- name: running_on
 SELECT
-    r.run_id, r.thread_id, t.owner, t.client_thread_id, r.client_run_id, r.agent, r.parent_run_id, r.attempt,
+    r.run_id, r.thread_id, r.number, t.owner, t.client_thread_id, r.client_run_id, r.agent, r.parent_run_id, r.attempt,
     r.status, r.owner_replica, r.lease_until, r.cancel_requested_at, r.cancel_reason, r.error_code,
     r.started_at, r.finished_at, r.last_seq
 FROM runs AS r
 INNER JOIN threads AS t ON r.thread_id = t.thread_id
-WHERE r.status = 'running'
-ORDER BY r.started_at, r.run_id;
+WHERE r.status = 'running' AND r.owner_replica = %(replica)s;
+
+-- name: orphans
+SELECT
+    r.run_id, r.thread_id, r.number, t.owner, t.client_thread_id, r.client_run_id, r.agent, r.parent_run_id, r.attempt,
+    r.status, r.owner_replica, r.lease_until, r.cancel_requested_at, r.cancel_reason, r.error_code,
+    r.started_at, r.finished_at, r.last_seq
+FROM runs AS r
+INNER JOIN threads AS t ON r.thread_id = t.thread_id
+WHERE r.status = 'running' AND r.owner_replica <> %(replica)s AND r.lease_until <= middle_core_ms();
 
 -- name: claim
 -- FOR UPDATE waits for every transaction that has checked the claim before this one (`fence`), so that none of them commits afterwards.
 WITH taken AS (
     SELECT thread_id, run_id
     FROM runs
-    WHERE run_id = %(run_id)s AND status = 'running'
+    WHERE
+        run_id = %(run_id)s AND status = 'running' AND attempt = %(attempt)s
+        AND (owner_replica = %(replica)s OR lease_until <= middle_core_ms())
     FOR UPDATE
 )
 
@@ -159,6 +173,13 @@ SET
 FROM taken AS t
 WHERE r.thread_id = t.thread_id AND r.run_id = t.run_id
 RETURNING r.thread_id, r.attempt, r.last_seq;
+
+-- name: release
+UPDATE runs
+SET owner_replica = '', claim_token = '', lease_until = middle_core_ms()
+WHERE
+    thread_id = %(thread_id)s AND run_id = %(run_id)s AND attempt = %(attempt)s AND claim_token = %(token)s AND status = 'running'
+RETURNING run_id;
 
 -- name: fence
 SELECT 1
@@ -331,7 +352,9 @@ SELECT middle_core_ms() AS ms, pg_is_in_recovery() AS read_only;
 SELECT
     thread_id, interrupt_id, run_id, kind, channel, tool_call_id, call_key, tool, payload, args_digest, roles, root_id, status,
     created_at, expires_at, answer, answer_digest, answered_by, answered_at, answer_run_id, outcome, ended_at,
-    coalesce(expires_at <= middle_core_ms(), FALSE) AS late
+    coalesce(expires_at <= middle_core_ms(), FALSE) AS late,
+    coalesce((SELECT r.number FROM runs AS r WHERE r.thread_id = interrupts.thread_id AND r.run_id = interrupts.run_id), 0) AS run_number,
+    (SELECT r.number FROM runs AS r WHERE r.thread_id = interrupts.thread_id AND r.run_id = interrupts.answer_run_id) AS answer_run_number
 FROM interrupts
 WHERE thread_id = %(thread_id)s
 ORDER BY place;
@@ -340,7 +363,9 @@ ORDER BY place;
 SELECT
     thread_id, interrupt_id, run_id, kind, channel, tool_call_id, call_key, tool, payload, args_digest, roles, root_id, status,
     created_at, expires_at, answer, answer_digest, answered_by, answered_at, answer_run_id, outcome, ended_at,
-    coalesce(expires_at <= middle_core_ms(), FALSE) AS late
+    coalesce(expires_at <= middle_core_ms(), FALSE) AS late,
+    coalesce((SELECT r.number FROM runs AS r WHERE r.thread_id = interrupts.thread_id AND r.run_id = interrupts.run_id), 0) AS run_number,
+    (SELECT r.number FROM runs AS r WHERE r.thread_id = interrupts.thread_id AND r.run_id = interrupts.answer_run_id) AS answer_run_number
 FROM interrupts
 WHERE thread_id = %(thread_id)s AND interrupt_id = %(interrupt_id)s;
 

@@ -65,7 +65,8 @@ async def test_a_hint_wakes_the_other_replica_long_before_it_looks_by_itself(her
 async def test_an_attempt_that_was_taken_over_writes_nothing_any_more(here: Store, there: Store) -> None:
     started = await start(here.log)
     await here.log.append(started.claim, [text("a")])
-    taken = await there.log.claim(started.run.run_id, replica="replica-2", lease_s=15.0)
+    await here.log.release(started.claim)
+    taken = await there.log.claim(started.run.run_id, attempt=1, replica="replica-2", lease_s=15.0)
     assert taken.attempt == 2
     for late in (
         here.log.append(started.claim, [text("late")]),

@@ -26,7 +26,8 @@ from middle_core.errors import Superseded, Unclaimed
 from middle_core.eventlog.port import EventLog
 from middle_core.eventlog.records import Claim, Started
 from middle_core.events import ThreadId
-from middle_core.stores.sqlite.checkpoints import CLAIM, open_saver
+from middle_core.stores.claims import CLAIM
+from middle_core.stores.sqlite.checkpoints import open_saver
 from middle_core.stores.sqlite.database import SqliteDatabase
 from middle_core.stores.sqlite.log import SqliteEventLog
 from middle_core.stores.tail import Tails

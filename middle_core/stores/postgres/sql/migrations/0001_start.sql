@@ -21,7 +21,7 @@ CREATE INDEX threads_newest ON threads (owner, updated_at DESC, thread_id DESC);
 CREATE TABLE runs (
     thread_id uuid NOT NULL REFERENCES threads (thread_id) ON DELETE CASCADE,
     run_id uuid NOT NULL,
-    place bigint NOT NULL,
+    number bigint NOT NULL,
     client_run_id text NOT NULL COLLATE "C",
     input_digest text NOT NULL,
     idempotency_key text COLLATE "C",
@@ -52,10 +52,12 @@ CREATE UNIQUE INDEX runs_idempotency ON runs (thread_id, idempotency_key) WHERE 
 
 CREATE INDEX runs_client ON runs (thread_id, client_run_id);
 
-CREATE UNIQUE INDEX runs_order ON runs (thread_id, place);
+CREATE UNIQUE INDEX runs_order ON runs (thread_id, number);
 
--- What a replica beats, and what a dead one left behind.
-CREATE INDEX runs_replica ON runs (owner_replica, lease_until) WHERE status = 'running';
+-- What a replica owns, and what a dead one left behind.
+CREATE INDEX runs_replica ON runs (owner_replica) WHERE status = 'running';
+
+CREATE INDEX runs_lease ON runs (lease_until) WHERE status = 'running';
 
 -- Partitioned by the start of the run, so that all events of a run lie in one partition, and retention drops whole partitions.
 CREATE TABLE run_events (
