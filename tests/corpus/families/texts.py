@@ -159,9 +159,9 @@ def model_with_a_fallback() -> Script:
     return Script(graphs.one_node(node), [say("go")], [broken, backup])
 
 
-@case(why="An answer of nothing becomes an empty bubble.")
+@case()
 def answer_of_nothing() -> Script:
-    """A model that says nothing leaves no empty message."""
+    """A model that says nothing is told as one that ended without an answer."""
     return chat([AIMessageChunk(content=""), finish()])
 
 

@@ -30,7 +30,7 @@ async def there(here: Store, url: str) -> AsyncIterator[Store]:
 
 
 async def follow_to_the_end(store: Store, run_id: RunId) -> list[Record]:
-    return [record async for batch in follow(store.log, run_id, after=0, heartbeat_s=5.0) for record in batch]
+    return [record async for batch in follow(store.log, run_id, after=0, tick=lambda: 5.0) for record in batch]
 
 
 async def write(store: Store, claim: Claim, count: int) -> None:
