@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from middle_core.agui.endings import MAX_WORDS, Cancelled, End, Failed, Finished, opening, refused, terminal, words
+from middle_core.agui.endings import CUT_OFF_WORDS, MAX_WORDS, Cancelled, End, Failed, Finished, cut_off, opening, refused, terminal, words
 from middle_core.agui.gate import MIN_EVENT_BYTES
 from middle_core.agui.jsonable import json_size
 from middle_core.errors import ErrorCode
@@ -46,6 +46,14 @@ def test_a_failure_is_bounded_whatever_the_caller_gives() -> None:
     assert event["message"] == "Something went wrong."
     assert event["retryAfter"] == "Infinity"
     assert json_size(event) <= MIN_EVENT_BYTES
+
+
+@pytest.mark.parametrize("reason", CUT_OFF_WORDS)
+def test_each_way_to_be_cut_off_is_told_in_words(reason: str) -> None:
+    event = cut_off("m", reason)
+    assert (event["type"], event["name"]) == ("CUSTOM", "middle_core.cut_off")
+    assert event["value"] == {"messageId": "m", "reason": reason, "text": CUT_OFF_WORDS[reason]}
+    assert event["value"]["text"].endswith(".")
 
 
 def test_usage_keeps_labels_and_counts_and_nothing_else() -> None:
