@@ -28,4 +28,5 @@ def test_a_decision_is_one_whole_page(page: Path) -> None:
 def test_the_index_lists_every_decision_in_order() -> None:
     index = (ROOT / "adr" / "README.md").read_text(encoding="utf-8")
     assert re.findall(r"\]\((\d{4}-[^)]+)\)", index) == [page.name for page in PAGES]
-    assert [int(page.name[:4]) for page in PAGES] == list(range(1, len(PAGES) + 1))
+    numbers = [page.name[:4] for page in PAGES]
+    assert len(set(numbers)) == len(numbers), "two decisions have one number"
