@@ -20,7 +20,7 @@ import httpx
 from benchmarks.coalesce import simulator
 from benchmarks.figures import Figure, spread
 from benchmarks.servers import FIRST, headers, middle_core_command, process_of, turn_body
-from tests.fakes.process import free_port
+from tests.fakes.ports import free_port
 
 TOKENS = 2000
 RATE = 2000.0

@@ -13,7 +13,8 @@ import httpx
 from benchmarks.figures import Figure, spread
 from benchmarks.servers import FIRST, headers, middle_core, process, turn_body
 from middle_core.demo.page import page_command, page_env
-from tests.fakes.process import ROOT, free_port
+from tests.fakes.ports import free_port
+from tests.fakes.process import ROOT
 
 ROUNDS = 5
 TURNS = 20

@@ -15,7 +15,8 @@ from pathlib import Path
 
 import httpx
 
-from tests.fakes.process import ROOT, free_port
+from tests.fakes.ports import free_port
+from tests.fakes.process import ROOT
 from tests.fakes.tokens import AUDIENCE, ISSUER, SECRET, mint
 
 FIRST = b'"TEXT_MESSAGE_CONTENT"'

@@ -83,7 +83,7 @@ async def open_parts(settings: Settings, specs: Mapping[str, Any]) -> AsyncItera
             backend = BackendClient(settings.resolved_backend_url, http)
         deps = AgentDeps(checkpointer=store.saver, model=model, backend=backend)
         agents = await registry.load(specs, deps, client_writable=settings.client_writable)
-        sources = {name: GraphSource(name, agent.graph, rules_of(agent)) for name, agent in agents.items()}
+        sources = {name: GraphSource(name, agent.graph, rules_of(agent), drawn=agent.drawn) for name, agent in agents.items()}
         engine = Engine(
             store.log, store.questions, sources, max_event_bytes=settings.max_event_bytes, approval_ttl_s=settings.approval_ttl_s
         )

@@ -93,6 +93,7 @@ class Agent:
         graph: compiled, with the server's checkpointer.
         client_writable: see `AgentSpec`.
         server_tools: names of the server's own tools.
+        drawn: the graph as its team wrote it, for drawings: LangGraph does not find the edges behind the ToolNodes of `graph`.
         stock_tool_nodes: paths of the nodes that are LangGraph's ToolNode. They run, but without the ledger: a resume runs finished
             calls again, and a tool's error may end the run.
         legacy_interrupts: see `AgentSpec`.
@@ -103,6 +104,7 @@ class Agent:
     name: str
     description: str
     graph: Graph
+    drawn: Graph
     client_writable: frozenset[str]
     server_tools: frozenset[str]
     stock_tool_nodes: frozenset[str] = frozenset()
@@ -144,6 +146,7 @@ async def _load(name: str, given: Any, deps: AgentDeps, opened: frozenset[str]) 
         name=name,
         description=spec.description,
         graph=leaving_page_calls(graph),
+        drawn=graph,
         client_writable=writable,
         server_tools=frozenset(tool.name for tool in spec.tools).union(*found),
         stock_tool_nodes=frozenset(stock),

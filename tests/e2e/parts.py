@@ -23,7 +23,8 @@ from middle_core.demo.issuer import PEOPLE, DevIssuer
 from middle_core.demo.page import page_command, page_env
 from tests.e2e.speech import speak
 from tests.fakes.cerebras_server import CerebrasServer
-from tests.fakes.process import ROOT, free_port
+from tests.fakes.ports import free_port
+from tests.fakes.process import ROOT
 from tests.fakes.relay import Relay
 from tests.fakes.stack import Stack
 from tests.fakes.until import until_asked

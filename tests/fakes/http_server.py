@@ -20,6 +20,8 @@ import httpx
 import uvicorn
 from starlette.types import ASGIApp
 
+from tests.fakes.ports import free_port
+
 
 @dataclass(frozen=True)
 class Request:
@@ -127,9 +129,7 @@ async def never(_: Request) -> bytes | None:
 
 def closed_port() -> str:
     """The URL of a port on which nobody listens."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return f"http://127.0.0.1:{probe.getsockname()[1]}"
+    return f"http://127.0.0.1:{free_port()}"
 
 
 @cache

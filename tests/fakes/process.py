@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import socket
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -13,20 +12,13 @@ from pathlib import Path
 
 import httpx
 
+from tests.fakes.ports import free_port
 from tests.fakes.stack import Stack
 from tests.fakes.tokens import AUDIENCE, ISSUER, SECRET
 from tests.fakes.until import until, until_asked
 
 ROOT = Path(__file__).parents[2]
 READY_S = 40.0
-
-
-def free_port() -> int:
-    """A port that was free a moment ago."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @dataclass

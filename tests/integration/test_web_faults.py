@@ -15,7 +15,8 @@ import pytest_asyncio
 
 from tests.fakes.graphs import chat
 from tests.fakes.models import ScriptedModel, finish
-from tests.fakes.process import free_port, gone, serve
+from tests.fakes.ports import free_port
+from tests.fakes.process import gone, serve
 from tests.fakes.relay import Relay
 from tests.fakes.stack import Reader, run_input, stack, user
 from tests.integration import agent

@@ -284,21 +284,21 @@ async def test_refused_by_a_node(tmp_path: Path) -> None:
     assert (answer["reason"], answer["reply"]) == ("Not about secrets.", None)
 
 
+DECLINED = "The model declined to answer this."
+
+
 @pytest.mark.parametrize(
-    ("chunk", "status"),
+    ("chunk", "status", "reason"),
     [
-        (finish("content_filter"), "refused"),
-        (AIMessageChunk(content="", additional_kwargs={"refusal": "I will not."}), "refused"),
-        (AIMessageChunk(content="", response_metadata={"stop_reason": "refusal"}), "refused"),
-        (finish("length"), "completed"),
+        (finish("content_filter"), "refused", DECLINED),
+        (AIMessageChunk(content="", additional_kwargs={"refusal": "I will not."}), "refused", DECLINED),
+        (AIMessageChunk(content="", response_metadata={"stop_reason": "refusal"}), "refused", DECLINED),
+        (finish("length"), "completed", "The answer was cut off at its length limit."),
     ],
 )
-async def test_refused_by_the_model(tmp_path: Path, chunk: AIMessageChunk, status: str) -> None:
+async def test_the_models_own_end_is_told(tmp_path: Path, chunk: AIMessageChunk, status: str, reason: str) -> None:
     found, answer, _ = await turn_of(tmp_path, chat(ScriptedModel(turns=[["well", chunk]] * 2)))
-    assert (found[-1], answer["reason"]) == (
-        f"turn_completed {status}",
-        "The model declined to answer this." if status == "refused" else None,
-    )
+    assert (found[-1], answer["reason"]) == (f"turn_completed {status}", reason)
 
 
 async def test_failed_midway(tmp_path: Path) -> None:

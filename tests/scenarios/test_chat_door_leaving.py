@@ -18,7 +18,8 @@ from tests.fakes.cerebras_server import CerebrasServer, Reply
 from tests.fakes.graphs import chat
 from tests.fakes.http_server import serving
 from tests.fakes.models import ScriptedModel, finish
-from tests.fakes.process import free_port, gone, serve
+from tests.fakes.ports import free_port
+from tests.fakes.process import gone, serve
 from tests.fakes.stack import Stack, run_input, stack, user
 from tests.fakes.tokens import AUDIENCE, ISSUER, SECRET
 from tests.fakes.until import until

@@ -18,7 +18,8 @@ from middle_core.agents.knowledge_copilot.state import State
 from middle_core.agents.registry import AgentSpec
 from tests.fakes.graphs import ask
 from tests.fakes.models import ScriptedModel, call, finish
-from tests.fakes.process import free_port, serve
+from tests.fakes.ports import free_port
+from tests.fakes.process import serve
 from tests.fakes.stack import run_input, stack
 from tests.fakes.tokens import mint
 from tests.fakes.until import until

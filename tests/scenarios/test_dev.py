@@ -17,7 +17,8 @@ import httpx
 import pytest
 
 from tests.e2e.parts import inherited
-from tests.fakes.process import ROOT, free_port
+from tests.fakes.ports import free_port
+from tests.fakes.process import ROOT
 from tests.fakes.until import until, until_asked
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]

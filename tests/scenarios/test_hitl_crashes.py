@@ -8,7 +8,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.fakes.process import Server, free_port, serve
+from tests.fakes.ports import free_port
+from tests.fakes.process import Server, serve
 from tests.fakes.until import until
 from tests.scenarios.hitl import Person, cards, resolved, results
 from tests.scenarios.kills import AGENT, lines

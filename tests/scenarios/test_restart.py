@@ -11,7 +11,8 @@ import httpx
 import pytest
 
 from tests.fakes.agui_verify import verify_streams
-from tests.fakes.process import free_port, gone, serve
+from tests.fakes.ports import free_port
+from tests.fakes.process import gone, serve
 from tests.fakes.stack import run_input, user
 from tests.scenarios.slow_agent import whole
 

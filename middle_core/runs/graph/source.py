@@ -42,10 +42,17 @@ _INTERNAL: Final = frozenset({"messages", "tools", "copilotkit", "ag-ui", "__int
 class GraphSource:
     """One agent's graph. Holds nothing of any thread or run.
 
-    Raises ValueError where the graph cannot be run: no checkpointer, or a context_schema that needs what nobody gives.
+    Args:
+        name: the agent's name.
+        graph: what runs.
+        rules: what browsers may do with it.
+        drawn: the graph that is shown to people, where it is another one than `graph`.
+
+    Raises:
+        ValueError: the graph cannot be run: no checkpointer, or a context_schema that needs what nobody gives.
     """
 
-    def __init__(self, name: str, graph: Graph, rules: AgentRules) -> None:
+    def __init__(self, name: str, graph: Graph, rules: AgentRules, *, drawn: Graph | None = None) -> None:
         if not graph.checkpointer:
             raise ValueError(f"agent {name}: compile the graph with a checkpointer; without one there is no thread.")
         self.name = name
@@ -55,7 +62,7 @@ class GraphSource:
         self.states = ThreadStates(graph)
         self.input_keys = input_keys(graph)
         self.output_keys = output_keys(graph) - _INTERNAL
-        self._topology = topology(graph)
+        self._topology = topology(drawn or graph)
         self._warnings: set[str] = set()
         context_for(graph.context_schema, {})
 

@@ -11,7 +11,7 @@ from playwright.async_api import Browser, Route, expect
 from tests.e2e.graph_page.graph_tab import ALL_OK, ROWS, GraphSite, GraphTab, NewTab
 from tests.e2e.graph_page.pipeline import TEXT
 from tests.e2e.parts import Part
-from tests.fakes.process import free_port
+from tests.fakes.ports import free_port
 from tests.fakes.relay import Cut
 from tests.fakes.tokens import mint
 from tests.fakes.until import until

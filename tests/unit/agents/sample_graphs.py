@@ -10,7 +10,7 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.graph.state import CompiledStateGraph
-from langgraph.prebuilt import ToolNode
+from langgraph.prebuilt import ToolNode, tools_condition
 from pydantic import BaseModel
 
 from middle_core.agents.dispatch import add_tools
@@ -100,6 +100,11 @@ def with_tools() -> AgentSpec:
     add_tools(graph, [own_tool])
     graph.add_edge("agent", "inner")
     return AgentSpec(graph=graph)
+
+
+def looping() -> Graph:
+    graph: StateGraph[Any, Any, Any, Any] = StateGraph(MessagesState).add_node("model", answer).add_node("tools", ToolNode([named_tool]))
+    return graph.add_edge(START, "model").add_edge("tools", "model").add_conditional_edges("model", tools_condition).compile()
 
 
 number = 42

@@ -48,7 +48,7 @@ async def test_what_a_tool_returns_is_done_whatever_it_says(returns: Any) -> Non
         (Forbidden("This needs the role contributor."), ("refused", "forbidden", "This needs the role contributor.")),
         (NotFound("There is no such source."), ("failed", "not_found", "There is no such source.")),
         (ToolException("The bank is closed."), ("failed", "tool_error", "The bank is closed.")),
-        (RuntimeError("secret"), ("failed", "tool_error", "What went wrong is in the server's log under c0.")),
+        (RuntimeError("secret"), ("failed", "tool_error", "The operator of this server can look up the reason under c0.")),
     ],
 )
 async def test_a_tool_that_raises_is_refused_or_has_failed(raises: Exception, came_of_it: tuple[str, str, str]) -> None:

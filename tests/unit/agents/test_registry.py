@@ -12,6 +12,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from middle_core.agents.registry import AgentDeps, AgentNotLoaded, load
 from middle_core.backend.client import BackendClient
 from middle_core.models.offline.model import OfflineModel
+from middle_core.runs.graph.introspection import topology
 from tests.unit.agents import sample_graphs
 from tests.unit.agents.graphs import CONFIG
 
@@ -61,6 +62,18 @@ async def test_the_servers_tools_are_found_in_nodes_in_inner_graphs_and_in_the_s
         "spec": frozenset(),
         "bare": frozenset(),
     }
+
+
+async def test_a_graph_is_drawn_as_its_team_wrote_it(deps: AgentDeps) -> None:
+    """LangGraph does not find the edges behind a ToolNode in the copy that leaves the page's calls open."""
+    agent = (await load({"it": f"{HERE}:looping"}, deps))["it"]
+    assert agent.graph.nodes["tools"] is not agent.drawn.nodes["tools"]
+    assert [(edge["source"], edge["target"]) for edge in topology(agent.drawn)["edges"]] == [
+        ("__start__", "model"),
+        ("model", "__end__"),
+        ("model", "tools"),
+        ("tools", "model"),
+    ]
 
 
 @pytest.mark.parametrize(
