@@ -1,5 +1,4 @@
-// Production: Postgres, several replicas, an ingress with our own timeouts. It needs a version of middle-core that has the Postgres
-// log: one that has not refuses to start, and says so (docs/deployment.md).
+// Production: Postgres, several replicas, an ingress with our own timeouts (docs/deployment.md).
 using 'main.bicep'
 
 param environmentName = readEnvironmentVariable('AZURE_ENV_NAME')

@@ -136,7 +136,7 @@ def serve(host: Host = "127.0.0.1", port: Annotated[int, typer.Option(help="The 
 
 @cli.command()
 def migrate() -> None:
-    """Bring the database to this version's schema. Safe to repeat; a server does the same when it starts."""
+    """Bring the database to this version's schema. Safe to repeat, and of several at once one works; a server does the same at its start."""
     with settings_or_exit() as settings:
         try:
             before, after = asyncio.run(migrate_database(settings))

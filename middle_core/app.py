@@ -68,7 +68,7 @@ async def open_parts(settings: Settings, specs: Mapping[str, Any]) -> AsyncItera
     """Open everything below the doors, and close in order."""
     async with (
         AsyncExitStack() as stack,
-        urls.open_store(settings.resolved_database_url) as store,
+        urls.open_store(settings.resolved_database_url, direct_url=settings.database_direct_url) as store,
         httpx.AsyncClient(timeout=httpx.Timeout(15.0, connect=5.0), follow_redirects=False, trust_env=False) as http,
     ):
         model = build_model(
@@ -139,7 +139,7 @@ async def migrate(settings: Settings) -> tuple[int, int]:
 
     Raises one of `REFUSALS`.
     """
-    return await urls.migrate(settings.resolved_database_url)
+    return await urls.migrate(settings.resolved_database_url, direct_url=settings.database_direct_url)
 
 
 async def _say_waiting(waiting: Waiting) -> None:

@@ -36,7 +36,9 @@ class Settings(BaseSettings):
     env: Literal["production", "dev"] = "production"
     data_dir: Path = Path(".data")
     database_url: str = ""
-    """`sqlite:///file.db`; empty means `middle-core.db` in the data folder."""
+    """`sqlite:///file.db` or `postgresql://user:password@host/database`; empty means `middle-core.db` in the data folder."""
+    database_direct_url: str = ""
+    """The same Postgres past its PgBouncer."""
 
     agents: Annotated[dict[str, str], NoDecode] = Field(default_factory=lambda: parse_agents(DEFAULT_AGENTS))
     """Agent name to import path: `name=pkg.module:attribute`, comma separated."""

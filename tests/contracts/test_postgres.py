@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from middle_core.stores.postgres.store import open_store
 from middle_core.stores.store import Store
 from middle_core.stores.tail import TailBounds
+from middle_core.stores.urls import open_store
 from tests.contracts.eventlog_contract import EventLogContract
 from tests.contracts.eventlog_laws import EventLogLaws
 from tests.contracts.interrupts_contract import InterruptLogContract
@@ -35,9 +35,6 @@ class PostgresContract(EventLogContract, EventLogLaws, InterruptLogContract):
         name = "t" + hashlib.sha256(str(home).encode()).hexdigest()[:16]
         return _server[0].database(name)
 
-    def open(self, home: Path) -> AbstractAsyncContextManager[Store]:
-        return open_store(self.url(home))
-
 
 class TestPostgres(PostgresContract):
     """As it ships."""
@@ -46,6 +43,7 @@ class TestPostgres(PostgresContract):
         assert store.shared
 
 
+@pytest.mark.slow
 class TestPostgresWithATinyTail(PostgresContract):
     """Nearly everything comes from the database."""
 

@@ -18,6 +18,7 @@ SERVE = ["serve", "--port", "0"]
 VERIFIED = {"MIDDLE_CORE_JWT_ISSUER": "i", "MIDDLE_CORE_JWT_AUDIENCE": "a"}
 GOOD = {**VERIFIED, "MIDDLE_CORE_JWT_SECRET": "canary-secret-that-is-long-enough-for-it", "MIDDLE_CORE_BACKEND_URL": "none"}
 NEEDED = {**VERIFIED, "MIDDLE_CORE_BACKEND_URL": "none"}
+CLOSED = "postgresql://u:canary@127.0.0.1:1/db"
 HERE = "tests.unit.agents.sample_graphs"
 
 REFUSED = {
@@ -43,6 +44,24 @@ REFUSED = {
     "a token without a folder": (["token", "--sub", "x"], {"MIDDLE_CORE_DATA_DIR": "/dev/null/x"}, 2, "MIDDLE_CORE_DATA_DIR"),
     "a folder that cannot be made": (SERVE, {**GOOD, "MIDDLE_CORE_DATA_DIR": "/dev/null/x"}, 3, "MIDDLE_CORE_DATA_DIR"),
     "another database": (SERVE, {**GOOD, "MIDDLE_CORE_DATABASE_URL": "mysql://u:canary@h/db"}, 3, "sqlite:///"),
+    "a Postgres that is away": (
+        SERVE,
+        {**GOOD, "MIDDLE_CORE_DATABASE_URL": CLOSED},
+        3,
+        "The database of MIDDLE_CORE_DATABASE_URL cannot be",
+    ),
+    "a migration without its Postgres": (
+        ["migrate"],
+        {"MIDDLE_CORE_DATABASE_URL": CLOSED},
+        2,
+        "The database of MIDDLE_CORE_DATABASE_URL cannot",
+    ),
+    "a direct way that is none": (
+        SERVE,
+        {**GOOD, "MIDDLE_CORE_DATABASE_URL": CLOSED, "MIDDLE_CORE_DATABASE_DIRECT_URL": "u:canary@h"},
+        3,
+        "MIDDLE_CORE_DATABASE_DIRECT_URL is not",
+    ),
     "a port that is none": (["serve", "--port", "99999"], GOOD, 2, "--port"),
     "a token for ever": (["token", "--sub", "x", "--ttl", "inf"], {}, 2, "--ttl"),
 }

@@ -51,7 +51,7 @@ def test_an_older_database_keeps_what_it_holds(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("url", "words"),
     [
-        ("postgresql://u:canary@h/db", "sqlite:///"),
+        ("mysql://u:canary@h/db", "sqlite:///"),
         ("sqlite:////dev/null/x.db", "cannot be made or written"),
     ],
 )

@@ -9,7 +9,6 @@ it holds one lock around every call. Knows no agent and no event.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
 from typing import Any, Final
 
 from langchain_core.runnables import RunnableConfig
@@ -104,9 +103,6 @@ async def _nothing(_db: Connection) -> None:
     """The fence alone."""
 
 
-@asynccontextmanager
-async def open_saver(database: PostgresDatabase) -> AsyncIterator[FencedPostgresSaver]:
-    """The saver of this database; makes LangGraph's tables if they are absent."""
-    async with database.connection() as db:
-        await AsyncPostgresSaver(db).setup()
-    yield FencedPostgresSaver(database)
+async def make_tables(db: Connection) -> None:
+    """Make LangGraph's tables, or bring them to what the installed version needs. Not in a transaction, and one at a time."""
+    await AsyncPostgresSaver(db).setup()

@@ -12,8 +12,6 @@ import pytest
 
 from infra.checks.__main__ import INFRA, STAGES, plans
 from infra.checks.timeouts import table
-from middle_core.stores.sqlite.file import database_path
-from middle_core.stores.store import DatabaseRefused
 from tests.fakes.dockerfile import ROOT
 from tests.fakes.process import serve
 
@@ -30,14 +28,6 @@ def test_the_times_in_the_document_are_those_of_the_bicep_and_the_settings() -> 
     known = plans()
     written = page("deployment.md").partition("<!-- times -->\n")[2].partition("\n<!-- /times -->")[0]
     assert written == table({stage: known[stage] for stage in STAGES})
-
-
-def test_what_is_said_of_postgres_is_true() -> None:
-    with pytest.raises(DatabaseRefused):
-        database_path("postgresql://h/db")
-    assert "This version of the program refuses such a URL at its start." in " ".join(page("deployment.md").split())
-    assert "refuses to start" in (INFRA / "main.prod.bicepparam").read_text(encoding="utf-8")
-    assert "refuses such a URL" in (ROOT / "compose.yaml").read_text(encoding="utf-8")
 
 
 def test_the_variables_to_set_are_those_that_the_parameters_read() -> None:

@@ -12,8 +12,8 @@ from middle_core.errors import Superseded
 from middle_core.eventlog.follow import follow
 from middle_core.eventlog.records import Claim, Ending, RunStatus
 from middle_core.events import ClientThreadId, Record, RunId
-from middle_core.stores.postgres.store import open_store
 from middle_core.stores.store import Store
+from middle_core.stores.urls import open_store
 from tests.contracts.eventlog_contract import ALICE, FINISHED, end, everything, start, text
 
 
