@@ -70,6 +70,7 @@ class Relay:
 
     async def __aexit__(self, *_: object) -> None:
         self._server.close()
+        self.drop()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -96,7 +97,7 @@ class Relay:
         try:
             await self._relay(reader, writer)
         finally:
-            writer.close()
+            await _closed(writer)
             self._tasks.discard(task)
 
     async def _relay(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -109,9 +110,12 @@ class Relay:
             return
         connection = _Connection(client=writer, server=to_server)
         self._connections.append(connection)
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self._forward(reader, connection))
-            group.create_task(self._back(from_server, connection))
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._forward(reader, connection))
+                group.create_task(self._back(from_server, connection))
+        finally:
+            await _closed(to_server)
 
     async def _forward(self, reader: asyncio.StreamReader, connection: _Connection) -> None:
         """Forward requests. A new request cancels the cut that waited for the last answer."""
@@ -141,3 +145,10 @@ class Relay:
                     connection.close(hard=connection.hard)
                     return
         connection.close()
+
+
+async def _closed(writer: asyncio.StreamWriter) -> None:
+    """Close it, and wait for that: the loop must not end with the socket open."""
+    writer.close()
+    with suppress(ConnectionError):
+        await writer.wait_closed()

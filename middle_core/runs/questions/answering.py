@@ -43,7 +43,7 @@ STOPPED: Final = approval_card.stored(
         "The user stopped it before it was done. Nothing was done.",
         ToolOutcome.CANCELLED,
         OutcomeCode.STOPPED,
-        "Stopped before it was done. Nothing was done.",
+        "Withdrawn. Nothing was done.",
     )
 )
 CUT_OFF: Final = approval_card.stored(
