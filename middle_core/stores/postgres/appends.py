@@ -18,7 +18,7 @@ from middle_core.errors import StoreUnavailable, Superseded
 from middle_core.eventlog.records import Claim
 from middle_core.events import Record, RunId
 from middle_core.stores.encoding import Encoded
-from middle_core.stores.postgres.database import PostgresDatabase
+from middle_core.stores.postgres.database import Connection, PostgresDatabase
 
 BATCH: Final = 256
 """Appends in one statement, at most."""
@@ -168,3 +168,21 @@ class Appends:
 def records_of(claim: Claim, encoded: Encoded, *, floor: int, at: int) -> list[Record]:
     """The records that the events became. floor: the seq before the first of them."""
     return [Record(claim.run_id, floor + number, claim.attempt, at, type_, data) for number, (type_, data) in enumerate(encoded, 1)]
+
+
+async def insert_events(
+    database: PostgresDatabase, db: Connection, claim: Claim, encoded: Encoded, *, floor: int, at: int, run_started_at: int
+) -> None:
+    """Write the events of one run, in the transaction of whatever they belong to. floor: the seq before the first of them."""
+    params = {
+        "thread_id": claim.thread_id,
+        "run_id": claim.run_id,
+        "attempt": claim.attempt,
+        "floor": floor,
+        "at": at,
+        "run_started_at": run_started_at,
+        "numbers": list(range(1, len(encoded) + 1)),
+        "types": [type_ for type_, _ in encoded],
+        "events": [data for _, data in encoded],
+    }
+    await database.run(db, "insert_events", params)

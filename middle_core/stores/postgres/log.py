@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol, Self
 import uuid_utils
 from psycopg.rows import DictRow
 
-from middle_core.errors import InvalidRequest, NotFound, RunIdConflict, Superseded, ThreadBusy
+from middle_core.errors import NotFound, Superseded, ThreadBusy
 from middle_core.eventlog.lifecycle import check_tool_move
 from middle_core.eventlog.port import RunWriter
 from middle_core.eventlog.records import (
@@ -25,7 +25,6 @@ from middle_core.eventlog.records import (
     ListedThread,
     NewRun,
     Run,
-    RunStatus,
     Started,
     Thread,
     ToolCall,
@@ -33,7 +32,8 @@ from middle_core.eventlog.records import (
 )
 from middle_core.events import ClientRunId, ClientThreadId, Event, Owner, Record, RunId, ThreadId
 from middle_core.stores.encoding import ATTEMPT_GAP, READ_BYTES, Encoded, encode, encode_first, usage_text, waits_for_disk
-from middle_core.stores.postgres.appends import Appends, records_of
+from middle_core.stores.postgres import starts
+from middle_core.stores.postgres.appends import Appends, insert_events, records_of
 from middle_core.stores.postgres.database import Connection, PostgresDatabase, fence
 from middle_core.stores.postgres.hints import Hints
 from middle_core.stores.postgres.values import plain, storable, uuid_or_none
@@ -115,37 +115,7 @@ class PostgresEventLog:
 
     # runs ------------------------------------------------------------------------------------------
     async def create_run(self, new: NewRun, first: Sequence[Event]) -> Started | Existing:
-        encoded = encode_first(first)
-        token = secrets.token_urlsafe(16)
-
-        async def work(db: Connection) -> tuple[Started | Existing, list[Record]]:
-            thread_id = await self._thread_of(db, new)
-            if (earlier := await self._earlier(db, new, thread_id)) is not None:
-                return Existing(_run((await self._database.run(db, "get_run", {"run_id": earlier}))[0])), []
-            if await self._database.run(db, "active_run", {"thread_id": thread_id}):
-                raise ThreadBusy
-            params = {
-                "run_id": new.run_id,
-                "thread_id": thread_id,
-                "client_run_id": new.client_run_id,
-                "input_digest": new.input_digest,
-                "idempotency_key": new.idempotency_key,
-                "agent": new.agent,
-                "parent_run_id": new.parent_run_id,
-                "replica": new.replica,
-                "token": token,
-                "lease_ms": round(new.lease_s * 1000),
-                "last_seq": len(encoded),
-            }
-            [row] = await self._database.run(db, "insert_run", params)
-            at = row["started_at"]
-            await self._database.run(db, "touch_thread", {"thread_id": thread_id, "at": at})
-            claim = Claim(new.run_id, thread_id, 1, len(encoded), token)
-            await self._insert(db, claim, encoded, floor=0, at=at, run_started_at=at)
-            run = _run((await self._database.run(db, "get_run", params))[0])
-            return Started(run, claim), records_of(claim, encoded, floor=0, at=at)
-
-        started, records = await self._database.write(work)
+        started, records = await starts.create(self._database, new, encode_first(first))
         if isinstance(started, Started):
             self.publish(records)
         return started
@@ -163,10 +133,10 @@ class PostgresEventLog:
         return await self._read_run("last_run", {"thread_id": thread_id})
 
     async def running_on(self, replica: str) -> list[Run]:
-        return [_run(row) for row in await self._database.rows("running_on", {"replica": replica})]
+        return [starts.run_of(row) for row in await self._database.rows("running_on", {"replica": replica})]
 
     async def orphans(self, replica: str) -> list[Run]:
-        return [_run(row) for row in await self._database.rows("orphans", {"replica": replica})]
+        return [starts.run_of(row) for row in await self._database.rows("orphans", {"replica": replica})]
 
     async def claim(self, run_id: RunId, *, attempt: int, replica: str, lease_s: float) -> Claim:
         if uuid_or_none(run_id) is None:
@@ -179,7 +149,7 @@ class PostgresEventLog:
             if rows := await self._database.run(db, "claim", params):
                 return Claim(run_id, ThreadId(str(rows[0]["thread_id"])), rows[0]["attempt"], rows[0]["last_seq"], token)
             found = await self._database.run(db, "get_run", params)
-            raise Superseded if found and _run(found[0]).status.active else NotFound
+            raise Superseded if found and starts.run_of(found[0]).status.active else NotFound
 
         claim = await self._database.write(work)
         self._tails.forget(run_id)  # what another attempt wrote is not in it
@@ -326,50 +296,7 @@ class PostgresEventLog:
 
     async def _read_run(self, name: str, params: Mapping[str, Any]) -> Run | None:
         rows = await self._database.rows(name, params)
-        return _run(rows[0]) if rows else None
-
-    async def _thread_of(self, db: Connection, new: NewRun) -> ThreadId:
-        """The thread that the run is for, opened if that was asked, locked until the transaction ends.
-
-        Raises:
-            NotFound: there is no such thread.
-            InvalidRequest: it is another agent's.
-        """
-        thread_id: str = new.thread_id
-        if new.opens is not None:
-            names = {
-                "owner": new.opens.owner,
-                "client_thread_id": new.opens.client_thread_id,
-                "agent": new.agent,
-                "thread_id": new.thread_id,
-            }
-            await self._database.run(db, "insert_thread", names)
-            thread_id = str((await self._database.run(db, "get_thread", names))[0]["thread_id"])
-        rows = [] if uuid_or_none(thread_id) is None else await self._database.run(db, "lock_thread", {"thread_id": thread_id})
-        if not rows:
-            raise NotFound
-        if new.opens is not None:
-            if rows[0]["agent"] != new.agent:
-                raise InvalidRequest(f"This conversation belongs to the agent {rows[0]['agent']!r}. Start a new one for {new.agent!r}.")
-            if new.opens.title and not rows[0]["title"]:
-                title = {"thread_id": thread_id, "title": storable(new.opens.title), "only_if_empty": True}
-                await self._database.run(db, "set_title", title)
-        return ThreadId(thread_id)
-
-    async def _earlier(self, db: Connection, new: NewRun, thread_id: ThreadId) -> RunId | None:
-        """The run that the same request made before. Raises `RunIdConflict` if only the name is the same."""
-        ids = {"thread_id": thread_id, "idempotency_key": new.idempotency_key, "client_run_id": new.client_run_id}
-        for row in await self._database.run(db, "run_of_key", ids):
-            if row["input_digest"] != new.input_digest:
-                raise RunIdConflict("This Idempotency-Key was used with another input. Use a fresh one for each new turn.")
-            return RunId(str(row["run_id"]))
-        rows = await self._database.run(db, "runs_of_client_id", ids)
-        for row in rows:
-            if row["input_digest"] == new.input_digest:
-                return RunId(str(row["run_id"]))
-        if rows and not new.reuses_run_id:
-            raise RunIdConflict
-        return None
+        return starts.run_of(rows[0]) if rows else None
 
     async def _end(self, db: Connection, claim: Claim, encoded: Encoded, ending: Ending, after: int | None) -> list[Record]:
         params = {
@@ -385,22 +312,8 @@ class PostgresEventLog:
             raise Superseded
         at, floor = rows[0]["at"], rows[0]["last_seq"] - len(encoded)
         await self._database.run(db, "touch_thread", {"thread_id": claim.thread_id, "at": at})
-        await self._insert(db, claim, encoded, floor=floor, at=at, run_started_at=rows[0]["started_at"])
+        await insert_events(self._database, db, claim, encoded, floor=floor, at=at, run_started_at=rows[0]["started_at"])
         return records_of(claim, encoded, floor=floor, at=at)
-
-    async def _insert(self, db: Connection, claim: Claim, encoded: Encoded, *, floor: int, at: int, run_started_at: int) -> None:
-        params = {
-            "thread_id": claim.thread_id,
-            "run_id": claim.run_id,
-            "attempt": claim.attempt,
-            "floor": floor,
-            "at": at,
-            "run_started_at": run_started_at,
-            "numbers": list(range(1, len(encoded) + 1)),
-            "types": [type_ for type_, _ in encoded],
-            "events": [data for _, data in encoded],
-        }
-        await self._database.run(db, "insert_events", params)
 
     def publish(self, records: Sequence[Record]) -> None:
         """Show committed records to the followers here, and tell the other replicas of them."""
@@ -432,10 +345,6 @@ def _listed(row: DictRow) -> ListedThread:
     fields = plain(row)
     running = fields.pop("running")
     return ListedThread(Thread(**fields), running)
-
-
-def _run(row: DictRow) -> Run:
-    return Run(**{**plain(row), "status": RunStatus(row["status"])})
 
 
 def _tool_call(row: DictRow) -> ToolCall:
