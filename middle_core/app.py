@@ -89,7 +89,7 @@ async def open_parts(settings: Settings, specs: Mapping[str, Any]) -> AsyncItera
         )
         replica = f"{socket.gethostname()}-{uuid_utils.uuid4().hex[:8]}"
         async with Supervisor(
-            store.log, store.questions, engine, replica=replica, beat_s=settings.beat_s, lease_s=settings.lease_s
+            store.log, store.questions, store.replicas, engine, replica=replica, beat_s=settings.beat_s, lease_s=settings.lease_s
         ) as supervisor:
             service = RunService(
                 store.log,

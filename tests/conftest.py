@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from tests.fakes.postgres import PostgresServer, running_postgres
 from tests.integration.report import FIGURE, NOT_TESTED, markdown, write
 
 pytest_plugins = ["tests.hard_limit"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--store", choices=["sqlite", "postgres"], help="run the scenarios on this store only; without it, each on its own")
     parser.addoption("--lab-table", action="store_true", help="write the figures of the ingress lab into its README")
 
 
@@ -31,3 +34,10 @@ def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pyte
             write(text)
         else:
             terminalreporter.line("Not written to infra/ingress-lab/README.md: not everything was measured.", red=True)
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]:
+    """A real server, one for each process that runs tests."""
+    with running_postgres(tmp_path_factory.mktemp("postgres")) as server:
+        yield server

@@ -1,4 +1,4 @@
-"""The EventLog port: threads, runs, their events and the tool ledger, with its promises.
+"""The EventLog port: threads, runs, their events and the tool ledger, with its promises; beside it the ports of questions and replicas.
 
 One port because state and event must commit together. `tests/contracts/eventlog_contract.py` is its
 one suite, run for every adapter. It knows nothing of AG-UI's meaning beyond `Record.type`, nothing of
@@ -20,7 +20,7 @@ Promises every adapter keeps:
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 from middle_core.eventlog.interrupts import Answer, Answered, AnswerRecord, Interrupt, InterruptStatus, NewInterrupt
@@ -136,6 +136,25 @@ class EventLog(Protocol):
 
     async def ping(self) -> None:
         """Raise `StoreUnavailable` unless the database answers, and takes writes (looked at now and then): for `/readyz`."""
+
+
+class Replicas(Protocol):
+    """What the replicas that share a database tell one another. Hints and rows with a time: whoever dies takes nothing along."""
+
+    def on_stop(self, told: Callable[[RunId], None]) -> None:
+        """Call `told` for each run that was asked to stop at another replica. A hint: it may be lost, and `EventLog.beat` tells it then.
+
+        `told` must not raise, and gets runs of every replica.
+        """
+
+    async def followed_here(self, run_ids: Collection[RunId], *, replica: str, for_s: float) -> None:
+        """Write down that clients of `replica` follow these runs of other replicas, for `for_s` seconds; 0 takes it back.
+
+        Runs that are over, unknown or its own are left out.
+        """
+
+    async def followed_elsewhere(self, run_id: RunId, *, replica: str) -> bool:
+        """Whether clients of another replica than this follow the run, as far as is written down."""
 
 
 class InterruptLog(Protocol):

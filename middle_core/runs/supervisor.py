@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from contextvars import Context
@@ -15,8 +16,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Self, TypeVar
 
 from middle_core.auth.principal import Principal
-from middle_core.errors import NotFound, Superseded
-from middle_core.eventlog.port import EventLog, InterruptLog
+from middle_core.errors import NotFound, StoreUnavailable, Superseded
+from middle_core.eventlog.port import EventLog, InterruptLog, Replicas
 from middle_core.eventlog.records import Run
 from middle_core.events import RunId
 from middle_core.runs.containment import containing_task_factory
@@ -27,6 +28,8 @@ logger = logging.getLogger(__name__)
 EARLY_STOPS: Final = 1024
 ATTACH_S: Final = 10.0
 """How long a run that is bound to its followers waits for the first one. Its client may have left before it followed at all."""
+LOOK_S: Final = 1.0
+"""How soon, at the earliest, it is looked again whether a run is followed at another replica."""
 
 T = TypeVar("T")
 
@@ -37,7 +40,6 @@ class Handle:
 
     job: Job
     task: asyncio.Task[None]
-    followers: int = 0
     grace_s: float | None = None
     """Seconds without a follower after which the run is stopped; None means never."""
     deadline: asyncio.TimerHandle | None = field(default=None)
@@ -48,14 +50,23 @@ class Handle:
 class Supervisor:
     """See the module. Use as an async context manager: leaving it ends every task it owns."""
 
-    def __init__(self, log: EventLog, questions: InterruptLog, engine: Engine, *, replica: str, beat_s: float, lease_s: float) -> None:
+    def __init__(
+        self, log: EventLog, questions: InterruptLog, replicas: Replicas, engine: Engine, *, replica: str, beat_s: float, lease_s: float
+    ) -> None:
         self._log = log
         self._questions = questions
+        self._replicas = replicas
         self._engine = engine
         self.replica = replica
         self._beat_s = beat_s
         self.lease_s = lease_s
         self._handles: dict[RunId, Handle] = {}
+        self._followers: Counter[RunId] = Counter()
+        """The clients that follow a run here, whichever replica owns it."""
+        self._told: set[RunId] = set()
+        """The runs of other replicas of which is written down that they are followed here."""
+        self._sent_away: set[RunId] = set()
+        """Those of them whose last stream here was closed by the server itself."""
         self._early_stops: dict[RunId, str] = {}
         self._strays: frozenset[RunId] = frozenset()
         self._loose: set[asyncio.Task[Any]] = set()
@@ -69,6 +80,7 @@ class Supervisor:
         self._task_factory = loop.get_task_factory()
         loop.set_task_factory(containing_task_factory(self._task_factory))
         await self._end_orphans()
+        self._replicas.on_stop(self._stop_heard)
         self._beating = asyncio.create_task(self._beat_forever(), name="beat")
         return self
 
@@ -90,8 +102,8 @@ class Supervisor:
         # An empty context: nothing of the request that started the run may be found in it.
         task = asyncio.create_task(self._engine.drive(job), name=f"run {run_id}", context=Context())
         handle = self._handles[run_id] = Handle(job, task, grace_s=grace_s)
-        if grace_s is not None:
-            handle.deadline = asyncio.get_running_loop().call_later(max(grace_s, ATTACH_S), self._abandoned, run_id)
+        if grace_s is not None and not self._followers[run_id]:
+            self._arm(handle, max(grace_s, ATTACH_S))
         task.add_done_callback(lambda done: self._forget(run_id, done))
         reason = self._early_stops.pop(run_id, None)
         if reason is not None:
@@ -124,18 +136,26 @@ class Supervisor:
 
     @asynccontextmanager
     async def attached(self, run_id: RunId) -> AsyncIterator[None]:
-        """Count a follower while it reads. When the last one leaves, a run that is bound to its followers gets its grace."""
-        handle = self._handles.get(run_id)
-        if handle is None:
-            yield
-            return
-        handle.followers += 1
-        handle.sent_away = False
-        self._disarm(handle)
+        """Count a follower while it reads. When the last one leaves, a run that is bound to its followers gets its grace.
+
+        The owner of the run is told by a row, where that is another replica.
+        """
+        self._followers[run_id] += 1
         try:
+            if (handle := self._handles.get(run_id)) is not None:
+                handle.sent_away = False
+                self._disarm(handle)
+            elif self._followers[run_id] == 1:
+                self._told.add(run_id)
+                self._sent_away.discard(run_id)
+                await self._replicas.followed_here([run_id], replica=self.replica, for_s=self.lease_s)
             yield
         finally:
-            handle.followers -= 1
+            self._followers[run_id] -= 1
+            if not self._followers[run_id]:
+                del self._followers[run_id]
+                if run_id in self._told:
+                    self._loosen(self._left_elsewhere(run_id))
             self.client_left(run_id)
 
     def client_left(self, run_id: RunId) -> None:
@@ -143,17 +163,21 @@ class Supervisor:
         gives the run its own time.
         """
         handle = self._handles.get(run_id)
-        if handle is None or handle.followers or handle.grace_s is None or self.draining:
+        if handle is None or self._followers[run_id] or handle.grace_s is None or self.draining:
             return
-        self._disarm(handle)
-        grace_s = max(handle.grace_s, ATTACH_S) if handle.sent_away else handle.grace_s
-        handle.deadline = asyncio.get_running_loop().call_later(grace_s, self._abandoned, run_id)
+        self._arm(handle, max(handle.grace_s, ATTACH_S) if handle.sent_away else handle.grace_s)
 
     def send_away(self, run_id: RunId) -> None:
         """The stream that ends now is ended by the server: its client may come back, whatever the grace."""
         if (handle := self._handles.get(run_id)) is not None:
             handle.sent_away = True
             self.client_left(run_id)
+        elif run_id in self._told:
+            self._sent_away.add(run_id)
+
+    def _arm(self, handle: Handle, grace_s: float) -> None:
+        self._disarm(handle)
+        handle.deadline = asyncio.get_running_loop().call_later(grace_s, self._abandoned, handle.job.run.run_id)
 
     def _disarm(self, handle: Handle) -> None:
         if handle.deadline is not None:
@@ -181,13 +205,44 @@ class Supervisor:
 
     def _abandoned(self, run_id: RunId) -> None:
         """The grace is over. The intent is made durable before the task is cancelled, as with any stop."""
+        self._loosen(self._stop_abandoned(run_id))
+
+    async def _stop_abandoned(self, run_id: RunId) -> None:
+        """Stop the run, unless clients follow it at another replica: then their replica is asked again after another grace."""
         reason = "the client went away"
+        try:
+            elsewhere = await self._replicas.followed_elsewhere(run_id, replica=self.replica)
+        except StoreUnavailable:
+            elsewhere = True  # nobody can be asked now
+        handle = self._handles.get(run_id)
+        if handle is None or handle.grace_s is None or self._followers[run_id] or self.draining:
+            return
+        if elsewhere:
+            self._arm(handle, max(handle.grace_s, LOOK_S))
+            return
+        await self._log.request_cancel(run_id, reason)
+        self.cancel(run_id, by=StopCause.USER, reason=reason)
 
-        async def stop() -> None:
-            await self._log.request_cancel(run_id, reason)
-            self.cancel(run_id, by=StopCause.USER, reason=reason)
+    async def _left_elsewhere(self, run_id: RunId) -> None:
+        """Nobody follows another replica's run here any more. Who was sent away gets the time to come back."""
+        for_s = ATTACH_S if run_id in self._sent_away else 0
+        self._sent_away.discard(run_id)
+        self._told.discard(run_id)
+        try:
+            await self._replicas.followed_here([run_id], replica=self.replica, for_s=for_s)
+            if run_id in self._told:  # somebody came meanwhile, whose row may have gone with it
+                await self._replicas.followed_here([run_id], replica=self.replica, for_s=self.lease_s)
+        except StoreUnavailable:
+            logger.info("the row of a follower that left stays until its time is over", extra={"run_id": run_id})
 
-        task = asyncio.create_task(stop())
+    def _stop_heard(self, run_id: RunId) -> None:
+        """Another replica was asked to stop a run, which may be one of this replica."""
+        if run_id in self._handles:
+            self.cancel(run_id, by=StopCause.USER, reason="stopped")
+
+    def _loosen(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do the work in a task that the drain waits for."""
+        task = asyncio.create_task(work)
         self._loose.add(task)
         task.add_done_callback(self._loose.discard)
 
@@ -213,6 +268,8 @@ class Supervisor:
             self.cancel(run_id, by=StopCause.SUPERSEDED, reason="another attempt owns the run")
         for run_id in beat.cancel_requested:
             self.cancel(run_id, by=StopCause.USER, reason="stopped")
+        if self._told:
+            await self._replicas.followed_here(list(self._told), replica=self.replica, for_s=self.lease_s)
         await self._end_orphans()
         await self._end_strays()
         await self._questions.expire()

@@ -1,4 +1,4 @@
-"""What an adapter gives: the log, the questions and LangGraph's saver of one database, and in which words it refuses a database.
+"""What an adapter gives: the log, the questions, the replicas and LangGraph's saver of one database, and in which words it refuses a database.
 
 Nothing above `stores` knows more of a database than this. Knows no database itself.
 """
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-from middle_core.eventlog.port import EventLog, InterruptLog
+from middle_core.eventlog.port import EventLog, InterruptLog, Replicas
 
 
 class DatabaseRefused(Exception):
@@ -28,4 +28,5 @@ class Store:
     log: EventLog
     questions: InterruptLog
     saver: BaseCheckpointSaver[str]
+    replicas: Replicas
     shared: bool

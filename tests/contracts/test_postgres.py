@@ -1,8 +1,7 @@
-"""The contracts on a real Postgres: a server for the module, a database for each test."""
+"""The contracts on a real Postgres: a database for each test."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -15,25 +14,24 @@ from middle_core.stores.urls import open_store
 from tests.contracts.eventlog_contract import EventLogContract
 from tests.contracts.eventlog_laws import EventLogLaws
 from tests.contracts.interrupts_contract import InterruptLogContract
-from tests.fakes.postgres import PostgresServer, running_postgres
+from tests.contracts.replicas_contract import ReplicasContract
+from tests.fakes.postgres import PostgresServer
 
 TINY = TailBounds(records=4, bytes=2_000, total_bytes=3_000)
 
 _server: list[PostgresServer] = []
 
 
-@pytest.fixture(scope="module", autouse=True)
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]:
-    with running_postgres(tmp_path_factory.mktemp("postgres")) as server:
-        _server.append(server)
-        yield server
-        _server.clear()
+@pytest.fixture(autouse=True)
+def _on_the_server(postgres: PostgresServer) -> Iterator[None]:
+    _server.append(postgres)
+    yield
+    _server.clear()
 
 
-class PostgresContract(EventLogContract, EventLogLaws, InterruptLogContract):
+class PostgresContract(EventLogContract, EventLogLaws, InterruptLogContract, ReplicasContract):
     def url(self, home: Path) -> str:
-        name = "t" + hashlib.sha256(str(home).encode()).hexdigest()[:16]
-        return _server[0].database(name)
+        return _server[0].of(home)
 
 
 class TestPostgres(PostgresContract):

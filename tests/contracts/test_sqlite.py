@@ -13,11 +13,12 @@ from middle_core.stores.urls import open_store
 from tests.contracts.eventlog_contract import EventLogContract
 from tests.contracts.eventlog_laws import EventLogLaws
 from tests.contracts.interrupts_contract import InterruptLogContract
+from tests.contracts.replicas_contract import ReplicasContract
 
 TINY = TailBounds(records=4, bytes=2_000, total_bytes=3_000)
 
 
-class TestSqlite(EventLogContract, EventLogLaws, InterruptLogContract):
+class TestSqlite(EventLogContract, EventLogLaws, InterruptLogContract, ReplicasContract):
     """With the bounds of production."""
 
     def url(self, home: Path) -> str:
@@ -28,7 +29,7 @@ class TestSqlite(EventLogContract, EventLogLaws, InterruptLogContract):
 
 
 @pytest.mark.slow
-class TestSqliteWithATinyTail(EventLogContract, EventLogLaws, InterruptLogContract):
+class TestSqliteWithATinyTail(EventLogContract, EventLogLaws, InterruptLogContract, ReplicasContract):
     """With a tail so small that nearly every read goes to the database."""
 
     def url(self, home: Path) -> str:

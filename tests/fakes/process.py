@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 
 from tests.fakes.ports import free_port
-from tests.fakes.stack import Stack
+from tests.fakes.stack import DATABASES, Stack
 from tests.fakes.tokens import AUDIENCE, ISSUER, SECRET
 from tests.fakes.until import until, until_asked
 
@@ -50,6 +50,7 @@ async def serve(
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith(("MIDDLE_CORE_", "CEREBRAS_"))},  # noqa: TID251 - for a child
         "MIDDLE_CORE_DATA_DIR": str(data_dir),
+        **({"MIDDLE_CORE_DATABASE_URL": DATABASES[-1](data_dir)} if DATABASES else {}),
         "MIDDLE_CORE_JWT_SECRET": SECRET,
         "MIDDLE_CORE_JWT_ISSUER": ISSUER,
         "MIDDLE_CORE_JWT_AUDIENCE": AUDIENCE,

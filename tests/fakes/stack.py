@@ -31,6 +31,9 @@ from tests.fakes.tokens import AUDIENCE, ISSUER, SECRET, mint
 
 PATIENCE_S = 10.0
 
+DATABASES: list[Callable[[Path], str]] = []
+"""The URL of a data folder's database, where that is not the file in the folder. `tests/scenarios/conftest.py` sets it for a test."""
+
 READ: list[bytearray] = []
 """The bytes of each stream that is read. `tests/scenarios/conftest.py` takes them after each test and has them validated."""
 
@@ -214,6 +217,7 @@ class Stack:
 def settings_for(data_dir: Path, **changes: Any) -> Settings:
     """Settings of a test's server."""
     given = {
+        "database_url": DATABASES[-1](data_dir) if DATABASES else "",
         "env": "production",
         "jwt_secret": SECRET,
         "jwt_issuer": ISSUER,

@@ -1,6 +1,8 @@
 """The browser's own client and ag-ui-validate check every whole stream that a scenario reads, in one batch for each module.
 
 In every stream, the server's own values are checked against the contract.
+
+A module marked `both_stores` runs on SQLite and on Postgres; the others run on SQLite, or on the one that `--store` names.
 """
 
 from __future__ import annotations
@@ -13,7 +15,26 @@ import pytest
 from middle_core.events import TERMINAL
 from tests.fakes.agui_verify import decode, verify_streams
 from tests.fakes.contract_rules import breaches
-from tests.fakes.stack import READ
+from tests.fakes.postgres import PostgresServer
+from tests.fakes.stack import DATABASES, READ
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    chosen = metafunc.config.getoption("store")
+    both = metafunc.definition.get_closest_marker("both_stores") is not None
+    if "store" in metafunc.fixturenames and (chosen or both):
+        metafunc.parametrize("store", [chosen] if chosen else ["sqlite", "postgres"], indirect=True)
+
+
+@pytest.fixture(autouse=True)
+def store(request: pytest.FixtureRequest) -> Iterator[str]:
+    """On which store the servers of the test are."""
+    name: str = getattr(request, "param", "sqlite")
+    if name == "postgres":
+        server: PostgresServer = request.getfixturevalue("postgres")
+        DATABASES.append(server.of)
+    yield name
+    DATABASES.clear()
 
 
 @pytest.fixture(scope="module")

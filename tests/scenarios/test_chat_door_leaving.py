@@ -226,7 +226,7 @@ async def hang_up(server: Stack, body: dict[str, Any], model: ScriptedModel) -> 
 
 def followers(server: Stack) -> list[int]:
     """How many follow each live run."""
-    return [handle.followers for handle in server.parts.supervisor._handles.values()]
+    return [server.parts.supervisor._followers[run_id] for run_id in server.parts.supervisor._handles]
 
 
 def leaving(server: Stack) -> list[float]:

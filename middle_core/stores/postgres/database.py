@@ -27,6 +27,8 @@ Params = Mapping[str, Any]
 
 WAIT_S: Final = 10.0
 """How long an operation waits for a connection before it fails: as long as a restart of the database may take."""
+PING_S: Final = 2.0
+"""How soon a database must answer to count as there: sooner than a platform gives up its question for readiness."""
 RETRY_S: Final = 0.05
 """The pause before a statement is tried again after its connection broke; each further pause is twice as long."""
 
@@ -119,8 +121,12 @@ class PostgresDatabase:
         return await self.write(fenced, to_disk=to_disk)
 
     async def ping(self) -> None:
-        """Raise `StoreUnavailable` unless the database answers and takes writes."""
-        [row] = await self.rows("ping", {})
+        """Raise `StoreUnavailable` unless the database answers within `PING_S`, and takes writes."""
+        try:
+            async with asyncio.timeout(PING_S), self.connection() as db:
+                [row] = await self.run(db, "ping", {})
+        except TimeoutError as late:
+            raise StoreUnavailable from late
         if row["read_only"]:
             raise StoreUnavailable
 

@@ -53,14 +53,14 @@ class Hints:
         conninfo: a direct connection to Postgres, to listen on. None where there is only a PgBouncer, which carries no notification:
             then nothing is heard, and followers look at the database by themselves.
         tails: whose waiters are woken.
-        on_stop: called with the run that somebody asked to stop.
     """
 
-    def __init__(self, database: PostgresDatabase, conninfo: str | None, tails: Tails, on_stop: Callable[[RunId], None]) -> None:
+    def __init__(self, database: PostgresDatabase, conninfo: str | None, tails: Tails) -> None:
         self._database = database
         self._conninfo = conninfo
         self._tails = tails
-        self._on_stop = on_stop
+        self.on_stop: Callable[[RunId], None] | None = None
+        """Called with each run that somebody asked to stop, once there is somebody who can stop runs."""
         self._me = str(uuid4())
         self._said: dict[tuple[Kind, RunId], None] = {}
         self._to_say = asyncio.Event()
@@ -158,7 +158,8 @@ class Hints:
                 self._followed[run_id] = asyncio.get_running_loop().time() + FOLLOWED_S
                 self._tails.wake(run_id)
             case Kind.STOP:
-                self._on_stop(run_id)
+                if self.on_stop is not None:
+                    self.on_stop(run_id)
             case Kind.WROTE | Kind.GONE:
                 # Another replica writes the run, so what this one remembers of it is not the log's end any more.
                 self._tails.forget(run_id)

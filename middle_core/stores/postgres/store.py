@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from middle_core.events import RunId
 from middle_core.stores.postgres import schema
 from middle_core.stores.postgres.address import address_of
 from middle_core.stores.postgres.checkpoints import FencedPostgresSaver
@@ -13,6 +12,7 @@ from middle_core.stores.postgres.database import PostgresDatabase
 from middle_core.stores.postgres.hints import Hints
 from middle_core.stores.postgres.interrupts import PostgresInterrupts
 from middle_core.stores.postgres.log import PostgresEventLog
+from middle_core.stores.postgres.replicas import PostgresReplicas
 from middle_core.stores.store import Store
 from middle_core.stores.tail import TailBounds, Tails
 
@@ -27,16 +27,18 @@ async def open_store(url: str, *, direct_url: str = "", bounds: TailBounds | Non
     try:
         async with (
             PostgresDatabase.open(address) as database,
-            Hints(database, address.direct, tails, _nobody) as hints,
+            Hints(database, address.direct, tails) as hints,
             PostgresEventLog(database, tails, hints) as log,
         ):
-            yield Store(log=log, questions=PostgresInterrupts(database), saver=FencedPostgresSaver(database), shared=True)
+            yield Store(
+                log=log,
+                questions=PostgresInterrupts(database),
+                saver=FencedPostgresSaver(database),
+                replicas=PostgresReplicas(database, hints),
+                shared=True,
+            )
     finally:
         tails.wake_all()  # who still waits for a change sees that the database is closed
-
-
-def _nobody(run_id: RunId) -> None:
-    """Nobody is told."""
 
 
 async def migrate(url: str, *, direct_url: str = "") -> tuple[int, int]:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from middle_core.stores.alone import Alone
 from middle_core.stores.sqlite.checkpoints import open_saver
 from middle_core.stores.sqlite.database import SqliteDatabase
 from middle_core.stores.sqlite.file import database_path, schema_version
@@ -21,7 +22,8 @@ async def open_store(url: str, *, bounds: TailBounds | None = None) -> AsyncIter
     tails = Tails(bounds)
     try:
         async with SqliteDatabase.open(url) as database, open_saver(database) as saver:
-            yield Store(log=SqliteEventLog(database, tails), questions=SqliteInterrupts(database), saver=saver, shared=False)
+            log = SqliteEventLog(database, tails)
+            yield Store(log=log, questions=SqliteInterrupts(database), saver=saver, replicas=Alone(), shared=False)
     finally:
         tails.wake_all()  # who still waits for a change sees that the database is closed
 

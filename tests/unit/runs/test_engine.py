@@ -28,6 +28,7 @@ from middle_core.runs.intake.request import start_request
 from middle_core.runs.intake.turn import AgentRules
 from middle_core.runs.service import RunService
 from middle_core.runs.supervisor import Supervisor
+from middle_core.stores.alone import Alone
 from middle_core.stores.sqlite.checkpoints import open_saver
 from middle_core.stores.sqlite.database import SqliteDatabase
 from middle_core.stores.sqlite.interrupts import SqliteInterrupts
@@ -79,7 +80,7 @@ async def parts(home: Path, graph: Callable[[BaseCheckpointSaver[str]], Graph]) 
         log, questions = HeldLog(database, Tails()), SqliteInterrupts(database)
         source = GraphSource("a", graph(saver), AgentRules(client_writable=frozenset(), server_tools=frozenset()))
         engine = Engine(log, questions, {"a": source}, max_event_bytes=1_000_000, approval_ttl_s=60)
-        async with Supervisor(log, questions, engine, replica="r", beat_s=60, lease_s=120) as supervisor:
+        async with Supervisor(log, questions, Alone(), engine, replica="r", beat_s=60, lease_s=120) as supervisor:
             service = RunService(log, questions, supervisor, {"a": source}, stop_wait_s=10, disconnect_grace_s=5)
             yield Parts(log, service, supervisor, source)
 

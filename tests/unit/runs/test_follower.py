@@ -52,7 +52,9 @@ class At:
 async def at(tmp_path: Path) -> AsyncIterator[At]:
     async with open_store(f"sqlite:///{tmp_path}/log.db") as store:
         engine = Engine(store.log, store.questions, {}, max_event_bytes=10_000, approval_ttl_s=60)
-        async with Supervisor(store.log, store.questions, engine, replica="replica-1", beat_s=60, lease_s=120) as supervisor:
+        async with Supervisor(
+            store.log, store.questions, store.replicas, engine, replica="replica-1", beat_s=60, lease_s=120
+        ) as supervisor:
             yield At(store, supervisor, await start(store.log))
 
 

@@ -424,3 +424,27 @@ SELECT interrupt_id, run_id, at, answered_by AS by, channel, decision, payload, 
 FROM interrupt_answers
 WHERE thread_id = %(thread_id)s
 ORDER BY place;
+
+-- name: follow_elsewhere
+INSERT INTO followers (thread_id, run_id, replica, until)
+SELECT r.thread_id, r.run_id, %(replica)s, middle_core_ms() + %(for_ms)s
+FROM runs AS r
+WHERE r.run_id = ANY(%(run_ids)s::uuid[]) AND r.status = 'running' AND r.owner_replica <> %(replica)s
+ORDER BY r.run_id
+ON CONFLICT (thread_id, run_id, replica) DO UPDATE SET until = excluded.until;
+
+-- name: unfollow_elsewhere
+DELETE FROM followers AS f
+USING runs AS r
+WHERE r.run_id = ANY(%(run_ids)s::uuid[]) AND f.thread_id = r.thread_id AND f.run_id = r.run_id AND f.replica = %(replica)s;
+
+-- name: followed_elsewhere
+SELECT 1
+FROM followers AS f
+INNER JOIN runs AS r ON f.thread_id = r.thread_id AND f.run_id = r.run_id
+WHERE r.run_id = %(run_id)s AND f.replica <> %(replica)s AND f.until > middle_core_ms()
+LIMIT 1;
+
+-- name: forget_followers
+DELETE FROM followers
+WHERE until <= middle_core_ms() - %(older_ms)s;

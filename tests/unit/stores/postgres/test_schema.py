@@ -16,8 +16,8 @@ from tests.fakes.postgres import PostgresServer
 LATEST = len(load_migrations("postgres"))
 
 
-async def test_replicas_that_start_at_once_make_the_schema_once(server: PostgresServer) -> None:
-    url = server.empty("at_once")
+async def test_replicas_that_start_at_once_make_the_schema_once(postgres: PostgresServer) -> None:
+    url = postgres.empty("at_once")
     async with asyncio.timeout(60):
         done = await asyncio.gather(*(migrate(url) for _ in range(6)))
     assert {after for _, after in done} == {LATEST}
@@ -40,8 +40,8 @@ async def test_a_newer_schema_is_left_alone(url: str) -> None:
             pass
 
 
-async def test_a_user_that_may_not_create_is_told(server: PostgresServer) -> None:
-    url = server.empty("guarded")
+async def test_a_user_that_may_not_create_is_told(postgres: PostgresServer) -> None:
+    url = postgres.empty("guarded")
     async with await psycopg.AsyncConnection.connect(url, autocommit=True) as db:
         await db.execute("CREATE ROLE guest LOGIN")
     with pytest.raises(DatabaseRefused, match="may create tables"):
