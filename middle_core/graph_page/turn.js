@@ -58,6 +58,8 @@ export function advance(turn, event) {
     }
     case "token":
       return { ...known, ...withText(turn, textIn(event, "message_id"), textIn(event, "delta")) };
+    case "text_replaced":
+      return { ...known, ...textOf(objectsIn(event, "parts")) };
     case "paused":
       return foldGraph({ ...known, interrupts: objectsIn(event, "interrupts"), pausedAt: numberIn(event, "at") }, { kind: "paused" });
     case "error":
@@ -116,7 +118,12 @@ export function taskIn(event) {
   return { kind: "node_completed", ...facts, latencyMs: numberIn(event, "latency_ms") ?? 0, outcome: endedOutcome(textIn(event, "outcome")) };
 }
 
-/** A new message begins a new paragraph. @param {Turn} turn @param {string} messageId @param {string} delta */
+/** The text that counts after another attempt has begun: what the attempt before said halfway is void. @param {readonly Json[]} parts */
+function textOf(parts) {
+  return parts.reduce((said, part) => withText(said, textIn(part, "message_id"), textIn(part, "text")), { messageId: "", text: "" });
+}
+
+/** A new message begins a new paragraph. @param {Pick<Turn, "text" | "messageId">} said @param {string} messageId @param {string} delta */
 function withText({ text, messageId: before }, messageId, delta) {
   const between = text !== "" && messageId !== before ? "\n\n" : "";
   return { messageId, text: (text + between + delta).slice(0, MAX_TEXT) };

@@ -55,6 +55,15 @@ describe("advance", () => {
     expect(played([token("m1", "Let me "), token("m1", "see."), token("m2", "It is so.")]).text).toBe("Let me see.\n\nIt is so.");
   });
 
+  it("shows the text that another attempt left standing, then what that attempt says", () => {
+    const token = (message_id: string, delta: string) => ({ ...head, type: "token", message_id, delta });
+    const said = [token("m1", "One."), token("m2", "Hal")];
+    const replaced = (...parts: readonly (readonly [string, string])[]) => ({ ...head, type: "text_replaced", parts: parts.map(([message_id, text]) => ({ type: "text", message_id, text })) });
+    expect(played([...said, replaced(["m1", "One."]), token("m3", "Half and whole.")]).text).toBe("One.\n\nHalf and whole.");
+    expect(played([...said, replaced(), token("m3", "Anew.")]).text).toBe("Anew.");
+    expect(played([...said, replaced(["m1", "One."], ["m4", "Two."])])).toMatchObject({ text: "One.\n\nTwo.", messageId: "m4" });
+  });
+
   it("has the error of an event, or else of the response", () => {
     const error = { code: "internal", message: "No." };
     expect(played([{ ...head, type: "error", ...error }, completed("failed", { error })]).error).toMatchObject(error);

@@ -48,6 +48,19 @@ describe("advanceGraph", () => {
     expect(played([run("r2")], first)).toEqual({ ...first, runId: "r2", tasks: [], status: "open" });
   });
 
+  it("takes a task that another attempt runs again for another task, also where its end was never told", () => {
+    const attempt = custom(CUSTOM.ATTEMPT, { attempt: 2, reason: "lost", discardAfterSeq: 3 });
+    const before = [...OPENING, started("tools", "2")];
+    const graph = played([...before, attempt, started("tools", "2")]);
+    expect(activityOf(graph, "tools")).toMatchObject({ state: "running", visits: 2 });
+    expect(activityOf(graph, "agent")).toMatchObject({ state: "ok", visits: 1 });
+    expect(activityOf(played([completed("tools", "2"), FINISHED], graph), "tools").state).toBe("ok");
+    expect(graph.tasks.map(({ outcome }) => outcome)).toEqual(["ok", "cancelled", "running"]);
+    expect(played([attempt, started("tools", "2")], graph)).toEqual(graph); // told twice, as after a cut
+    expect(played([...before, attempt, started("tools", "2")], graph)).toEqual(graph); // the thread is opened again
+    expect(played([run("r2")], graph).attempt).toBe(1);
+  });
+
   it.each([
     ["completed", "ok", [FINISHED]],
     ["refused", "ok", [custom(CUSTOM.REFUSED, { by: "node", reason: "No." }), FINISHED]],

@@ -24,6 +24,7 @@ from middle_core.transports.chat.response import (
     NodeOutcome,
     NodeRun,
     Status,
+    TextPart,
     TurnError,
     Usage,
     Wire,
@@ -118,6 +119,13 @@ class Token(_Event):
     delta: str
 
 
+class TextReplaced(_Event):
+    """The run goes on in another attempt. These are all texts of the turn that count; what other tokens said is void. Only with `?tokens=1`."""
+
+    type: Literal["text_replaced"] = "text_replaced"
+    parts: list[TextPart]
+
+
 class TurnCompleted(_Event):
     """The last event of a turn. human_wait_ms: only where the turn took a person's answer: from the durable question to it."""
 
@@ -130,7 +138,9 @@ class TurnCompleted(_Event):
     ] = None
 
 
-ChatEvent = Annotated[GraphTopology | NodeStarted | NodeCompleted | Paused | Failure | Token | TurnCompleted, Field(discriminator="type")]
+ChatEvent = Annotated[
+    GraphTopology | NodeStarted | NodeCompleted | Paused | Failure | Token | TextReplaced | TurnCompleted, Field(discriminator="type")
+]
 
 
 class ChatProjector:
@@ -141,6 +151,9 @@ class ChatProjector:
 
     def __init__(self, *, tokens: bool = False) -> None:
         self._tokens = tokens
+        self._attempt = 1
+        self._goes_on = False
+        """Another attempt has begun, and the thread as it stands is not told yet."""
         self.response: ChatResponse | None = None
         self._run_id = ""
         self._thread_id = ""
@@ -171,6 +184,9 @@ class ChatProjector:
         match record.type:
             case EventType.CUSTOM:
                 return self._custom(event["name"], event["value"], record.at)
+            case EventType.MESSAGES_SNAPSHOT if self._goes_on:
+                self._goes_on = False
+                return [TextReplaced(**self._head(record.at), parts=self._reply.texts())] if self._tokens else []
             case EventType.TEXT_MESSAGE_START | EventType.TOOL_CALL_START if self._refused and self._refused["by"] == "model":
                 self._refused = None  # the agent asked again, and was answered
             case EventType.RUN_STARTED:
@@ -205,6 +221,7 @@ class ChatProjector:
             case Custom.NODE_COMPLETED:
                 return self._node_completed(value, at)
             case Custom.ATTEMPT:
+                self._attempt, self._goes_on, self._cut_off = value["attempt"], True, None
                 return self._close("cancelled", at)
             case Custom.INTERRUPT_RESOLVED:
                 self._resolved(value)
@@ -234,17 +251,21 @@ class ChatProjector:
 
     def _node_started(self, value: Any, at: int) -> list[ChatEvent]:
         started = NodeStarted(
-            **self._head(at), node=value["node"], path=value["path"], task_id=value["taskId"], started_at=value["startedAt"]
+            **self._head(at), node=value["node"], path=value["path"], task_id=self._task_id(value), started_at=value["startedAt"]
         )
         key = (":".join(started.path), started.task_id)
-        # The same task again: LangGraph makes its ids of the checkpoint, so a second attempt repeats them.
         again = self._open.pop(key, None)
         self._open[key] = (started, at)
         return [started] if again is None else [self._ended(again[0], max(0, at - again[1]), "cancelled", at), started]
 
     def _node_completed(self, value: Any, at: int) -> list[ChatEvent]:
-        opened = self._open.pop((":".join(value["path"]), value["taskId"]), None)
+        opened = self._open.pop((":".join(value["path"]), self._task_id(value)), None)
         return [] if opened is None else [self._ended(opened[0], value["latencyMs"], value["outcome"], at)]
+
+    def _task_id(self, value: Any) -> str:
+        """LangGraph makes a task's id of the checkpoint, so another attempt repeats it. Clients take a task that comes twice for one."""
+        task_id: str = value["taskId"]
+        return task_id if self._attempt == 1 else f"{task_id}~{self._attempt}"
 
     def _close(self, outcome: NodeOutcome, at: int) -> list[ChatEvent]:
         """End the nodes whose end the log does not tell, because their process died. The innermost first."""

@@ -78,6 +78,10 @@ class ReplyBuilder:
         """Whether the message is the assistant's."""
         return message_id not in self._not_said
 
+    def texts(self) -> list[TextPart]:
+        """What the assistant has said so far, message by message."""
+        return [one for one in _within(self._parts())[0] if isinstance(one, TextPart)]
+
     def reply(self, *, is_cut_off: bool = False) -> Reply | None:
         """None where nothing was said or done. is_cut_off: the model did not come to its end."""
         parts, truncated = _within(self._parts())

@@ -209,6 +209,60 @@ def test_another_attempt_closes_what_the_one_before_left_open() -> None:
     ]
 
 
+def test_a_task_that_another_attempt_runs_again_is_another_task() -> None:
+    """LangGraph makes a task's id of the checkpoint, so it is the same id. A client takes a task that it knows for told."""
+    attempt = custom(Custom.ATTEMPT, attempt=2, reason="adopted", discardAfterSeq=4)
+    again = [started("model", "a"), ended("model", task="a"), finished()]
+    log = turn(LINE, started("model", "a"), ended("model", "cancelled", task="a"), attempt, *again)
+    tasks = [(one["task_id"], one["outcome"]) for one in last(log)["response"]["latency"]]
+    assert tasks == [("a", "cancelled"), ("a~2", "ok")]
+
+
+def snapshot(*texts: tuple[str, str]) -> Event:
+    """The thread as it stands: the user's words, then these assistant messages."""
+    spoken = [{"id": one, "role": "assistant", "content": text} for one, text in texts]
+    return {"type": "MESSAGES_SNAPSHOT", "messages": [{"id": "u1", "role": "user", "content": "?"}, *spoken]}
+
+
+def another_attempt(*kept: tuple[str, str]) -> Log:
+    """The first attempt said a whole message and half of another one. The second attempt says that one anew."""
+    half = said("m2", "hal")
+    attempt = custom(Custom.ATTEMPT, attempt=2, reason="adopted", discardAfterSeq=4)
+    first = [started("model", "a"), *said("m1", "One."), *half]
+    second = [attempt, snapshot(*kept), started("model", "b"), *said("m3", "half and whole"), ended("model", task="b"), finished()]
+    return turn(took("u1"), LINE, *first, *second)
+
+
+@pytest.mark.parametrize("kept", [[], [("m1", "One.")]])
+def test_what_another_attempt_says_anew_is_told_once(kept: list[tuple[str, str]]) -> None:
+    log = another_attempt(*kept)
+    projector = ChatProjector(tokens=True)
+    events = [json.loads(one.model_dump_json()) for record in log.records for one in projector.feed(record)]
+    [replaced] = [one for one in events if one["type"] == "text_replaced"]
+    assert [(one["message_id"], one["text"]) for one in replaced["parts"]] == kept
+    after = [one["delta"] for one in events[events.index(replaced) :] if one["type"] == "token"]
+    assert after == ["half and whole"]
+    assert [(one["message_id"], one["text"]) for one in events[-1]["response"]["reply"]["parts"]] == [*kept, ("m3", "half and whole")]
+    silent = ChatProjector()
+    assert not [one for record in log.records for one in silent.feed(record) if one.type == "text_replaced"], "nobody was shown a text"
+
+
+def test_a_later_snapshot_of_the_same_attempt_replaces_no_text() -> None:
+    """The thread that the graph rewrote is in the response, which follows at once."""
+    log = another_attempt()
+    log.records.pop()
+    log.add(snapshot(("m3", "rewritten")), finished())
+    assert told(log).count("text_replaced") == 1
+
+
+def test_what_the_attempt_before_was_cut_off_at_is_not_told_of_the_next_one() -> None:
+    cut = custom(Custom.CUT_OFF, messageId="m1", reason="length", text="The answer was cut off.")
+    attempt = custom(Custom.ATTEMPT, attempt=2, reason="adopted", discardAfterSeq=4)
+    log = turn(took("u1"), LINE, *said("m1", "hal"), cut, attempt, snapshot(), *said("m2", "whole"), finished())
+    response = last(log)["response"]
+    assert (response["reason"], response["reply"]["truncated"]) == (None, False)
+
+
 def test_parallel_tasks_of_one_node_are_told_apart() -> None:
     log = turn(
         drawing("^>work", "work>$"),
