@@ -185,3 +185,22 @@ async def test_readiness_says_when_the_database_is_away(postgres: PostgresServer
             return (await at.here.get("/readyz")).status_code == 200
 
         await until_asked(ready, 30)
+
+
+async def test_a_run_outlives_a_restart_of_the_database(postgres: PostgresServer, tmp_path: Path) -> None:
+    """Its watchers here and elsewhere read on, its text and its history are whole, and the thread takes another message."""
+    gate, tail = asyncio.Event(), [f"{number} " for number in range(30)]
+    model = ScriptedModel(turns=[["before ", gate, *tail, finish()], ["next", finish()]])
+    async with two(postgres, tmp_path, model) as at, at.here.say("go") as here:
+        await here.until_text("before")
+        async with at.there.follow(here.run_id) as there:
+            await there.until_text("before")
+            with postgres.away():
+                gate.set()
+                await until(lambda: model.ended == ["end"])
+            await asyncio.gather(here.rest(), there.rest())
+        assert here.text == "before " + "".join(tail)
+        assert there.frames == here.frames
+        assert here.types[-1] == "RUN_FINISHED"
+        assert [message["content"] for message in await at.there.history()] == ["go", here.text]
+        assert (await at.there.ask("and?")).text == "next"

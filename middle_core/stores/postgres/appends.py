@@ -3,14 +3,18 @@
 Nothing is held back for a timer. The appends of one run take effect in the order in which they were called: a batch holds one append
 of a run at most, and a run's next append waits for the batch before. An append that must reach the disk makes its whole batch wait for
 it, so these have a lane of their own, and text is not slowed down by the end of another run. It knows no more of events than their bytes.
+
+While the database is away, appends wait, and the ones behind them. A crash of the database may take back what did not wait for the disk
+and was read already. Such records are kept for a while, and come back under their numbers before anything follows them.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 
 import psycopg
 
@@ -18,10 +22,14 @@ from middle_core.errors import StoreUnavailable, Superseded
 from middle_core.eventlog.records import Claim
 from middle_core.events import Record, RunId
 from middle_core.stores.encoding import Encoded
-from middle_core.stores.postgres.database import Connection, PostgresDatabase
+from middle_core.stores.postgres.database import Connection, PostgresDatabase, fence
+
+T = TypeVar("T")
 
 BATCH: Final = 256
 """Appends in one statement, at most."""
+KEPT_S: Final = 5.0
+"""How long an append is kept that did not wait for the disk. Postgres brings it there within a second, if it lives."""
 CAPACITY: Final = 1_024
 """Appends that may wait; the next ones wait for room, which slows their runs down."""
 
@@ -48,6 +56,8 @@ class Appends:
         self._waiting: list[_Append] = []
         self._under_way: list[_Append] = []
         """The appends of the batches that are being written: one of a run, at most."""
+        self._kept: dict[RunId, deque[tuple[float, list[Record]]]] = {}
+        """By run, what may not have reached the disk, with the loop's time of its commit."""
         self._room = asyncio.Semaphore(CAPACITY)
         self._work = asyncio.Event()
         self._closing = False
@@ -124,6 +134,11 @@ class Appends:
         rows: dict[int, tuple[int, int]] = {}
         try:
             rows = await self._insert(batch, to_disk=to_disk)
+            for index, append in enumerate(batch):
+                if index not in rows and append.after is not None and await self._restored(append.claim, append.after):
+                    again = await self._insert([append], to_disk=to_disk)
+                    if 0 in again:
+                        rows[index] = again[0]
         except (StoreUnavailable, psycopg.Error) as error:
             failed = error
         for index, append in enumerate(batch):
@@ -133,6 +148,7 @@ class Appends:
             if index in rows:
                 floor, at = rows[index]
                 records = records_of(append.claim, append.encoded, floor=floor, at=at)
+                self._keep(records, to_disk=to_disk)
                 self._committed(records)
             if append.done.done():  # its caller was cancelled
                 continue
@@ -145,6 +161,59 @@ class Appends:
             else:
                 append.done.set_result(records)
         self._work.set()
+
+    def forget(self, run_id: RunId) -> None:
+        """The run is over here: nothing of it is kept."""
+        self._kept.pop(run_id, None)
+
+    async def mended(self, claim: Claim, after: int | None, work: Callable[[], Awaitable[T]]) -> T:
+        """Do the work, which raises `Superseded` where the log does not end with `after`; again, if what it lacks could be restored."""
+        try:
+            return await work()
+        except Superseded:
+            if after is None or not await self._restored(claim, after):
+                raise
+        return await work()
+
+    def _keep(self, records: list[Record], *, to_disk: bool) -> None:
+        if not records:
+            return
+        run_id, now = records[0].run_id, asyncio.get_running_loop().time()
+        if to_disk:  # and with it all that was committed before
+            self.forget(run_id)
+            return
+        kept = self._kept.setdefault(run_id, deque())
+        kept.append((now, records))
+        while kept[0][0] < now - KEPT_S:
+            kept.popleft()
+
+    async def _restored(self, claim: Claim, after: int) -> bool:
+        """Whether a crash had taken records up to `after` back, and they are in the log again. False where the claim is lost."""
+        kept = [record for _, records in self._kept.get(claim.run_id, ()) for record in records if record.seq <= after]
+        if not kept:
+            return False
+
+        async def work(db: Connection) -> bool:
+            found = await self._database.run(db, "lock_run", fence(claim))
+            if not found:
+                return False
+            lost = [record for record in kept if record.seq > found[0]["last_seq"]]
+            if not lost or [record.seq for record in lost] != list(range(found[0]["last_seq"] + 1, after + 1)):
+                return False
+            params = {
+                **fence(claim),
+                "run_started_at": found[0]["started_at"],
+                "seqs": [record.seq for record in lost],
+                "ats": [record.at for record in lost],
+                "types": [record.type for record in lost],
+                "events": [record.data for record in lost],
+                "last_seq": after,
+            }
+            await self._database.run(db, "restore_events", params)
+            await self._database.run(db, "restore_run", params)
+            return True
+
+        return await self._database.write(work)
 
     async def _insert(self, batch: Sequence[_Append], *, to_disk: bool) -> dict[int, tuple[int, int]]:
         """Run the statement. Returns, by index of the append, the seq before it and its time."""

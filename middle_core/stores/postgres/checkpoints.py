@@ -2,8 +2,9 @@
 
 LangGraph's saver knows no owner: an attempt that was superseded, or a tool that comes back after a stop, would overwrite what its
 successor wrote. It never commits by itself, so a write here is one transaction: a connection of the pool, the claim checked, and
-LangGraph's own statements by a saver made for that connection. A saver over the whole pool would be no faster than one connection:
-it holds one lock around every call. Knows no agent and no event.
+LangGraph's own statements by a saver made for that connection. It waits for the disk: a later checkpoint names the values of an
+earlier one and does not repeat them, so a crash of the database must not take the earlier one alone. A saver over the whole pool would
+be no faster than one connection: it holds one lock around every call. Knows no agent and no event.
 """
 
 from __future__ import annotations
@@ -66,7 +67,6 @@ class FencedPostgresSaver(BasePostgresSaver):
         return await self._database.transact(
             claim_on(str(config["configurable"]["thread_id"])),
             lambda db: self._on(db).aput(config, checkpoint, metadata, new_versions),
-            to_disk=False,
         )
 
     async def aput_writes(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = "") -> None:
@@ -75,7 +75,6 @@ class FencedPostgresSaver(BasePostgresSaver):
         await self._database.transact(
             claim_on(str(config["configurable"]["thread_id"])),
             lambda db: self._on(db).aput_writes(config, safe, task_id, task_path),
-            to_disk=False,
         )
 
     async def adelete_thread(self, thread_id: str) -> None:

@@ -25,12 +25,17 @@ Connection = psycopg.AsyncConnection[DictRow]
 Work = Callable[[Connection], Awaitable[T]]
 Params = Mapping[str, Any]
 
-WAIT_S: Final = 10.0
-"""How long an operation waits for a connection before it fails: as long as a restart of the database may take."""
+WAIT_S: Final = 30.0
+"""How long an operation waits for a database that is away before it fails: longer than a restart or a failover takes."""
+CONNECTION_S: Final = 2.0
+"""How long it waits for a connection of the pool at once. The pool gives up reconnecting sooner, so that each try begins anew."""
+SETTLE_S: Final = 10.0
+"""Seconds after an outage in which no lease counts as over: the outage, not the death of its replica, kept it from being extended."""
 PING_S: Final = 2.0
 """How soon a database must answer to count as there: sooner than a platform gives up its question for readiness."""
 RETRY_S: Final = 0.05
-"""The pause before a statement is tried again after its connection broke; each further pause is twice as long."""
+LONGEST_RETRY_S: Final = 1.0
+"""The pauses before a statement is tried again after its connection broke: each is twice as long as the one before, up to this."""
 
 
 class PostgresDatabase:
@@ -39,6 +44,7 @@ class PostgresDatabase:
     def __init__(self, pool: AsyncConnectionPool[Connection]) -> None:
         self._pool = pool
         self._sql = load_statements("postgres")
+        self._trouble_at = float("-inf")
 
     @classmethod
     @asynccontextmanager
@@ -51,7 +57,8 @@ class PostgresDatabase:
             kwargs={"autocommit": True, "row_factory": dict_row, "prepare_threshold": None if address.bouncer else 5},
             min_size=1,
             max_size=address.pool_size,
-            timeout=WAIT_S,
+            timeout=CONNECTION_S,
+            reconnect_timeout=CONNECTION_S / 2,
             open=False,
             name="middle-core",
         )
@@ -74,34 +81,73 @@ class PostgresDatabase:
             async with self._pool.connection() as db:
                 yield db
         except (psycopg.Error, PoolTimeout) as error:
+            self.trouble(error)
             raise StoreUnavailable from error
 
     async def rows(self, name: str, params: Params) -> list[DictRow]:
-        """The rows of one named statement, which may be run twice: where a connection breaks, it is tried again for `WAIT_S` seconds."""
+        """The rows of one named statement, which may be run twice: while the database is away, it is tried again, for `WAIT_S`."""
+
+        async def once() -> list[DictRow]:
+            async with self.connection() as db:
+                return await self.run(db, name, params)
+
+        return await self._persist(once)
+
+    async def write(self, work: Work[T], *, to_disk: bool = True) -> T:
+        """Run `work` in a transaction, without a claim: once, also where the database is away for some time.
+
+        A transaction that did not come to its commit is begun anew, so `work` may be called more than once. Where the connection breaks
+        while it commits, the database is asked afterwards whether it did.
+
+        Args:
+            to_disk: wait until the disk has it. Without, only a crash of the database could take it back, and never something later
+                without something earlier.
+        """
+        return await self._persist(lambda: self._once(work, to_disk=to_disk))
+
+    async def _once(self, work: Work[T], *, to_disk: bool) -> T:
+        results: list[T] = []
+        number = ""
+        try:
+            async with self.connection() as db, db.transaction():
+                [begun] = await self.run(db, "begin", {"commit": "on" if to_disk else "off"})
+                number = begun["number"]
+                results.append(await work(db))
+        except StoreUnavailable as broken:
+            if not results or not _passes(broken) or not await self._committed(number):
+                raise
+        return results[0]
+
+    async def _committed(self, number: str) -> bool:
+        """Whether the transaction of that number committed. Its server process may still be at it."""
+        while True:
+            [found] = await self.rows("transaction_status", {"number": number})
+            if found["status"] != "in progress":
+                return bool(found["status"] == "committed")
+            await asyncio.sleep(RETRY_S)
+
+    async def _persist(self, attempt: Callable[[], Awaitable[T]]) -> T:
+        """Try until the database is there, for `WAIT_S`. Raises `StoreUnavailable` then."""
         loop = asyncio.get_running_loop()
         due = loop.time() + WAIT_S
         pause = RETRY_S
         while True:
             try:
-                async with self.connection() as db:
-                    return await self.run(db, name, params)
+                return await attempt()
             except StoreUnavailable as error:
                 if not _passes(error) or loop.time() + pause > due:
                     raise
             await asyncio.sleep(pause)
-            pause *= 2
+            pause = min(pause * 2, LONGEST_RETRY_S)
 
-    async def write(self, work: Work[T], *, to_disk: bool = True) -> T:
-        """Run `work` in a transaction, without a claim.
+    def trouble(self, error: Exception) -> None:
+        """Take note that the database was away."""
+        if isinstance(error, psycopg.OperationalError):
+            self._trouble_at = asyncio.get_running_loop().time()
 
-        Args:
-            to_disk: wait until the disk has it. Without, only the death of the database's machine could take it back, and never
-                something later without something earlier.
-        """
-        async with self.connection() as db, db.transaction():
-            if not to_disk:
-                await db.execute("SET LOCAL synchronous_commit = off")
-            return await work(db)
+    def calm(self) -> bool:
+        """Whether the database has been there for long enough that every living replica has extended its leases."""
+        return asyncio.get_running_loop().time() - self._trouble_at > SETTLE_S
 
     async def transact(self, claim: Claim, work: Work[T], *, to_disk: bool = True, alone: bool = False) -> T:
         """Run `work` in a transaction in which the claim holds to its end. Raises `Superseded` if it does not.
@@ -132,8 +178,8 @@ class PostgresDatabase:
 
 
 def _passes(error: StoreUnavailable) -> bool:
-    """Whether a later try may succeed: the connection broke. Not where this replica closes, and not where the wait is over already."""
-    return isinstance(error.__cause__, psycopg.OperationalError) and not isinstance(error.__cause__, (PoolClosed, PoolTimeout))
+    """Whether a later try may succeed: the connection broke, or there was none. Not where this replica closes."""
+    return isinstance(error.__cause__, psycopg.OperationalError) and not isinstance(error.__cause__, PoolClosed)
 
 
 def fence(claim: Claim) -> dict[str, Any]:

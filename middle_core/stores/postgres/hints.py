@@ -143,6 +143,7 @@ class Hints:
                             self._heard(notice.payload)
                         await db.execute("SELECT 1")
             except psycopg.Error as error:
+                self._database.trouble(error)
                 logger.warning("the connection for hints broke; it is made again", exc_info=error)
             # Spread out: every replica loses its connection in the same moment.
             await asyncio.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 - not a secret

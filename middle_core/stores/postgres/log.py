@@ -136,14 +136,16 @@ class PostgresEventLog:
         return [starts.run_of(row) for row in await self._database.rows("running_on", {"replica": replica})]
 
     async def orphans(self, replica: str) -> list[Run]:
-        return [starts.run_of(row) for row in await self._database.rows("orphans", {"replica": replica})]
+        return [
+            starts.run_of(row) for row in await self._database.rows("orphans", {"replica": replica, "leases_end": self._database.calm()})
+        ]
 
     async def claim(self, run_id: RunId, *, attempt: int, replica: str, lease_s: float) -> Claim:
         if uuid_or_none(run_id) is None:
             raise NotFound
         token = secrets.token_urlsafe(16)
         lease = {"replica": replica, "token": token, "lease_ms": round(lease_s * 1000)}
-        params = {"run_id": run_id, "attempt": attempt, "gap": ATTEMPT_GAP - 1, **lease}
+        params = {"run_id": run_id, "attempt": attempt, "gap": ATTEMPT_GAP - 1, "leases_end": self._database.calm(), **lease}
 
         async def work(db: Connection) -> Claim:
             if rows := await self._database.run(db, "claim", params):
@@ -159,6 +161,7 @@ class PostgresEventLog:
         if not await self._database.rows("release", fence(claim)):
             raise Superseded
         self._tails.forget(claim.run_id)
+        self._appends.forget(claim.run_id)
 
     async def beat(self, claims: Sequence[Claim], *, lease_s: float) -> Beat:
         if not claims:
@@ -194,9 +197,13 @@ class PostgresEventLog:
             if ending is None:
                 return await self._appends.append(claim, encoded, after=after, to_disk=waits_for_disk(encoded, ending))
             await self._appends.settled(claim.run_id)
-            records = await self._database.write(lambda db: self._end(db, claim, encoded, ending, after))
+            records = await self._appends.mended(
+                claim, after, lambda: self._database.write(lambda db: self._end(db, claim, encoded, ending, after))
+            )
+            self._appends.forget(claim.run_id)
         except Superseded:
             self._tails.forget(claim.run_id)
+            self._appends.forget(claim.run_id)
             raise
         except BaseException:
             if ending is not None:  # whether it was committed is unknown here, so the database is asked from now on

@@ -1,5 +1,12 @@
 -- Every statement of the Postgres adapter, by name. `middle_core_ms()` is the database's time in milliseconds.
 
+-- name: begin
+-- Every transaction that writes begins so. By its number it can be asked afterwards whether it committed.
+SELECT pg_current_xact_id()::text AS number, set_config('synchronous_commit', %(commit)s, TRUE) AS synchronous_commit;
+
+-- name: transaction_status
+SELECT pg_xact_status(%(number)s::xid8) AS status;
+
 -- name: get_thread
 SELECT thread_id, owner, client_thread_id, agent, title, created_at, updated_at
 FROM threads
@@ -150,7 +157,9 @@ SELECT
     r.started_at, r.finished_at, r.last_seq
 FROM runs AS r
 INNER JOIN threads AS t ON r.thread_id = t.thread_id
-WHERE r.status = 'running' AND r.owner_replica <> %(replica)s AND r.lease_until <= middle_core_ms();
+WHERE
+    r.status = 'running' AND r.owner_replica <> %(replica)s
+    AND r.lease_until <= middle_core_ms() AND (%(leases_end)s OR r.owner_replica = '');
 
 -- name: claim
 -- FOR UPDATE waits for every transaction that has checked the claim before this one (`fence`), so that none of them commits afterwards.
@@ -159,7 +168,7 @@ WITH taken AS (
     FROM runs
     WHERE
         run_id = %(run_id)s AND status = 'running' AND attempt = %(attempt)s
-        AND (owner_replica = %(replica)s OR lease_until <= middle_core_ms())
+        AND (owner_replica IN ('', %(replica)s) OR (%(leases_end)s AND lease_until <= middle_core_ms()))
     FOR UPDATE
 )
 
@@ -254,6 +263,23 @@ written AS (
 
 SELECT a.index, a.floor, a.at
 FROM advanced AS a;
+
+-- name: lock_run
+SELECT last_seq, started_at
+FROM runs
+WHERE
+    thread_id = %(thread_id)s AND run_id = %(run_id)s AND attempt = %(attempt)s AND claim_token = %(token)s AND status = 'running'
+FOR NO KEY UPDATE;
+
+-- name: restore_events
+INSERT INTO run_events (thread_id, run_id, run_started_at, seq, attempt, at, type, event)
+SELECT %(thread_id)s, %(run_id)s, %(run_started_at)s, e.seq, %(attempt)s, e.at, e.type, e.event
+FROM unnest(%(seqs)s::bigint[], %(ats)s::bigint[], %(types)s::text[], %(events)s::bytea[]) AS e (seq, at, type, event);
+
+-- name: restore_run
+UPDATE runs
+SET last_seq = %(last_seq)s
+WHERE thread_id = %(thread_id)s AND run_id = %(run_id)s;
 
 -- name: end_run
 WITH held AS (
