@@ -120,7 +120,9 @@ export function taskIn(event) {
 
 /** The text that counts after another attempt has begun: what the attempt before said halfway is void. @param {readonly Json[]} parts */
 function textOf(parts) {
-  return parts.reduce((said, part) => withText(said, textIn(part, "message_id"), textIn(part, "text")), { messageId: "", text: "" });
+  let said = { messageId: "", text: "" };
+  for (const part of parts) said = withText(said, textIn(part, "message_id"), textIn(part, "text"));
+  return said;
 }
 
 /** A new message begins a new paragraph. @param {Pick<Turn, "text" | "messageId">} said @param {string} messageId @param {string} delta */
