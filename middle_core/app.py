@@ -68,7 +68,9 @@ async def open_parts(settings: Settings, specs: Mapping[str, Any]) -> AsyncItera
     """Open everything below the doors, and close in order."""
     async with (
         AsyncExitStack() as stack,
-        urls.open_store(settings.resolved_database_url, direct_url=settings.database_direct_url) as store,
+        urls.open_store(
+            settings.resolved_database_url, direct_url=settings.database_direct_url, run_ttl_s=settings.run_ttl_days * 86_400
+        ) as store,
         httpx.AsyncClient(timeout=httpx.Timeout(15.0, connect=5.0), follow_redirects=False, trust_env=False) as http,
     ):
         model = build_model(

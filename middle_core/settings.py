@@ -39,6 +39,8 @@ class Settings(BaseSettings):
     """`sqlite:///file.db` or `postgresql://user:password@host/database`; empty means `middle-core.db` in the data folder."""
     database_direct_url: str = ""
     """The same Postgres past its PgBouncer."""
+    run_ttl_days: float = Field(default=0, ge=0)
+    """Days after which a run that is over may be deleted with its events, on Postgres; 0 keeps all."""
 
     agents: Annotated[dict[str, str], NoDecode] = Field(default_factory=lambda: parse_agents(DEFAULT_AGENTS))
     """Agent name to import path: `name=pkg.module:attribute`, comma separated."""

@@ -81,6 +81,8 @@ class EventLog(Protocol):
     async def orphans(self, replica: str) -> list[Run]:
         """The active runs that no living replica owns, as `replica` sees it: they were released, or their lease is over.
 
+        Where they are very many, those that have been orphans for the longest.
+
         A store that is for one replica has no other living one: there, all active runs that `replica` does not own are orphans.
         """
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import subprocess
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
@@ -18,6 +19,13 @@ from psycopg import sql
 from middle_core.stores.urls import migrate
 
 _TEMPLATE: Final = "migrated"
+_STARTS: Final = 20
+
+
+def in_a_thread(work: Coroutine[Any, Any, Any]) -> None:
+    """Do it in a thread, which has no event loop: a test's loop may be running where a fixture is made."""
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(asyncio.run, work).result()
 
 
 class PostgresServer:
@@ -37,9 +45,7 @@ class PostgresServer:
     def database(self, name: str) -> str:
         """The URL of the database of that name, which has the newest schema and nothing else when it is made."""
         if _TEMPLATE not in self._made:
-            # In a thread, which has no event loop: a test's loop may be running.
-            with ThreadPoolExecutor(1) as thread:
-                thread.submit(asyncio.run, migrate(self.empty(_TEMPLATE))).result()
+            in_a_thread(migrate(self.empty(_TEMPLATE)))
         return self._database(name, template=_TEMPLATE)
 
     def of(self, folder: Path) -> str:
@@ -74,7 +80,13 @@ def running_postgres(home: Path) -> Iterator[PostgresServer]:
         try:
             yield
         finally:
-            server.ensure_postgres_running()
+            for left in reversed(range(_STARTS)):
+                try:
+                    server.ensure_postgres_running()
+                    break
+                except subprocess.CalledProcessError:  # a process of the server before still holds the shared memory
+                    if not left:
+                        raise
 
     with server:
         yield PostgresServer(server.get_uri(), away)

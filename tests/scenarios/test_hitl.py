@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +14,15 @@ from middle_core.agents.registry import AgentSpec
 from middle_core.errors import BackendUnavailable, Forbidden
 from tests.fakes import graphs
 from tests.fakes.agui_verify import verify_streams
+from tests.fakes.database import rows
 from tests.fakes.models import ScriptedModel, call, finish
-from tests.fakes.stack import run_input, stack, user
+from tests.fakes.stack import Stack, run_input, stack, user
 from tests.fakes.tokens import mint
 from tests.fakes.until import until
 from tests.scenarios.agents import tool_agent
 from tests.scenarios.hitl import CHANNELS, Person, Plans, Shelf, cards, deleting, resolved, results
+
+pytestmark = pytest.mark.both_stores
 
 both = pytest.mark.parametrize("channel", CHANNELS)
 
@@ -577,11 +579,7 @@ async def plain_card(_: Any) -> Card:
     return Card("Do it?")
 
 
-async def _audit(server: Any, thread: str = "t1") -> list[dict[str, Any]]:
+async def _audit(server: Stack, thread: str = "t1") -> list[dict[str, Any]]:
     """The audit of a thread, as an operator would look at it."""
-    db = sqlite3.connect(server.settings.data_dir / "middle-core.db")
-    db.row_factory = sqlite3.Row
-    rows = db.execute("SELECT a.* FROM interrupt_answers AS a JOIN threads AS t USING (thread_id) WHERE t.client_thread_id = ?", (thread,))
-    found = [dict(row) for row in rows]
-    db.close()
-    return found
+    query = "SELECT a.* FROM interrupt_answers AS a JOIN threads AS t USING (thread_id) WHERE t.client_thread_id = :thread"
+    return rows(server, query, thread=thread)

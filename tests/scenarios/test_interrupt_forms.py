@@ -19,6 +19,8 @@ from tests.fakes.stack import Reader, Stack, run_input, stack, user
 from tests.scenarios.agents import tool_agent
 from tests.scenarios.hitl import Shelf, cards, deleting
 
+pytestmark = pytest.mark.both_stores
+
 NEW_PAGE = {"middleCore": {"interrupts": "outcome"}}
 OLD_PAGE = {"middleCore": {"interrupts": "custom"}}
 _FIELDS = ("id", "reason", "message", "toolCallId", "responseSchema", "expiresAt", "metadata")

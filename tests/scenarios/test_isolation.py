@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import pytest
 from langchain_core.messages import AIMessage
 
 from middle_core.auth.principal import CALLER, Credential, Principal
@@ -12,6 +13,8 @@ from tests.fakes.graphs import chat, one_node
 from tests.fakes.models import ScriptedModel, finish
 from tests.fakes.stack import run_input, stack, user
 from tests.fakes.tokens import mint
+
+pytestmark = pytest.mark.both_stores
 
 ALICE, BOB = mint(sub="alice"), mint(sub="bob", roles=["reader"])
 

@@ -19,6 +19,8 @@ from tests.fakes.models import ScriptedModel, call, finish
 from tests.fakes.stack import PATIENCE_S, stack
 from tests.scenarios.agents import tool_agent
 
+pytestmark = pytest.mark.both_stores
+
 
 class Unheard(BaseException):
     """An exception that wrongly derives from BaseException."""

@@ -20,6 +20,8 @@ from tests.fakes.stack import Reader, Stack, run_input, stack, user
 from tests.fakes.tokens import AUDIENCE, ISSUER, SECRET
 from tests.fakes.until import until
 
+pytestmark = pytest.mark.both_stores
+
 TEXT = "Grüße 你好 🌍 \u2028\u0085 é\tend"
 
 

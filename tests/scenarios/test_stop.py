@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import tool
 
@@ -16,6 +17,8 @@ from tests.fakes.models import ScriptedModel, call, finish
 from tests.fakes.stack import run_input, stack, user
 from tests.fakes.until import until
 from tests.scenarios.agents import tool_agent
+
+pytestmark = pytest.mark.both_stores
 
 
 async def test_stop_closes_the_model_keeps_the_text_and_ends_once(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from langgraph.checkpoint.serde.types import ERROR
 
 from middle_core.stores.claims import claim_on
 from middle_core.stores.postgres.database import Connection, PostgresDatabase
+from middle_core.stores.postgres.inline import WrappedSerializer, jsonb_safe
 
 _PAGE: Final = 20
 """Checkpoints read at once: each holds the whole conversation."""
@@ -33,6 +34,7 @@ class FencedPostgresSaver(BasePostgresSaver):
 
     def __init__(self, database: PostgresDatabase) -> None:
         super().__init__()
+        self.serde = WrappedSerializer(self.serde)
         self._database = database
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
@@ -64,9 +66,10 @@ class FencedPostgresSaver(BasePostgresSaver):
         self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, new_versions: ChannelVersions
     ) -> RunnableConfig:
         """Save a checkpoint."""
+        safe = jsonb_safe(checkpoint)
         return await self._database.transact(
             claim_on(str(config["configurable"]["thread_id"])),
-            lambda db: self._on(db).aput(config, checkpoint, metadata, new_versions),
+            lambda db: self._on(db).aput(config, safe, metadata, new_versions),
         )
 
     async def aput_writes(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = "") -> None:

@@ -35,6 +35,8 @@ PING_S: Final = 2.0
 """How soon a database must answer to count as there: sooner than a platform gives up its question for readiness."""
 RETRY_S: Final = 0.05
 LONGEST_RETRY_S: Final = 1.0
+_PASSING: Final = ("08", "40", "57P")
+"""SQLSTATE: the connection, a deadlock, and a server that stops or starts. Not a lock or a statement that was waited for long enough."""
 """The pauses before a statement is tried again after its connection broke: each is twice as long as the one before, up to this."""
 
 
@@ -178,8 +180,11 @@ class PostgresDatabase:
 
 
 def _passes(error: StoreUnavailable) -> bool:
-    """Whether a later try may succeed: the connection broke, or there was none. Not where this replica closes."""
-    return isinstance(error.__cause__, psycopg.OperationalError) and not isinstance(error.__cause__, PoolClosed)
+    """Whether a later try may succeed: the connection broke, there was none, or two transactions met. Not where this replica closes."""
+    cause = error.__cause__
+    if not isinstance(cause, psycopg.OperationalError) or isinstance(cause, PoolClosed):
+        return False
+    return cause.sqlstate is None or cause.sqlstate.startswith(_PASSING)
 
 
 def fence(claim: Claim) -> dict[str, Any]:

@@ -13,12 +13,13 @@ from middle_core.stores.postgres.hints import Hints
 from middle_core.stores.postgres.interrupts import PostgresInterrupts
 from middle_core.stores.postgres.log import PostgresEventLog
 from middle_core.stores.postgres.replicas import PostgresReplicas
+from middle_core.stores.postgres.upkeep import Upkeep
 from middle_core.stores.store import Store
 from middle_core.stores.tail import TailBounds, Tails
 
 
 @asynccontextmanager
-async def open_store(url: str, *, direct_url: str = "", bounds: TailBounds | None = None) -> AsyncIterator[Store]:
+async def open_store(url: str, *, direct_url: str = "", run_ttl_s: float = 0, bounds: TailBounds | None = None) -> AsyncIterator[Store]:
     """See `stores.urls.open_store`."""
     address = address_of(url, direct_url)
     await schema.reachable(address)
@@ -27,6 +28,7 @@ async def open_store(url: str, *, direct_url: str = "", bounds: TailBounds | Non
     try:
         async with (
             PostgresDatabase.open(address) as database,
+            Upkeep(database, run_ttl_s=run_ttl_s),
             Hints(database, address.direct, tails) as hints,
             PostgresEventLog(database, tails, hints) as log,
         ):

@@ -159,7 +159,9 @@ FROM runs AS r
 INNER JOIN threads AS t ON r.thread_id = t.thread_id
 WHERE
     r.status = 'running' AND r.owner_replica <> %(replica)s
-    AND r.lease_until <= middle_core_ms() AND (%(leases_end)s OR r.owner_replica = '');
+    AND r.lease_until <= middle_core_ms() AND (%(leases_end)s OR r.owner_replica = '')
+ORDER BY r.lease_until
+LIMIT 500;
 
 -- name: claim
 -- FOR UPDATE waits for every transaction that has checked the claim before this one (`fence`), so that none of them commits afterwards.
@@ -474,3 +476,19 @@ LIMIT 1;
 -- name: forget_followers
 DELETE FROM followers
 WHERE until <= middle_core_ms() - %(older_ms)s;
+
+-- name: partitions
+SELECT c.relname AS name
+FROM pg_inherits AS i
+INNER JOIN pg_class AS c ON i.inhrelid = c.oid
+WHERE i.inhparent = 'run_events'::regclass;
+
+-- name: running_in
+SELECT 1
+FROM runs
+WHERE status = 'running' AND started_at >= %(from)s AND started_at < %(to)s
+LIMIT 1;
+
+-- name: delete_runs_in
+DELETE FROM runs
+WHERE started_at >= %(from)s AND started_at < %(to)s;
