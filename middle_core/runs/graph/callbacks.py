@@ -11,7 +11,7 @@ import asyncio
 import logging
 import threading
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
@@ -26,6 +26,8 @@ from middle_core.agui.endings import refused
 from middle_core.events import Custom, Event, EventType, custom
 from middle_core.node_api.emit import Emitted
 from middle_core.node_api.outcomes import metadata, outcome_of
+from middle_core.node_api.page_tools import PAGE_TOOLS
+from middle_core.runs.graph.asides import Aside, Fates
 from middle_core.runs.graph.content import declined, tool_text
 from middle_core.runs.graph.event_queue import EventQueue
 from middle_core.runs.graph.history import Shown
@@ -45,7 +47,13 @@ class CallbackHandler(StreamMessagesHandler):
     raise_error = True  # a fault in here must fail the run, not vanish into a log line
 
     def __init__(
-        self, queue: EventQueue, ids: Ids, answered: Iterable[str], show_state: Callable[[Mapping[str, Any]], list[Event]]
+        self,
+        queue: EventQueue,
+        ids: Ids,
+        answered: Iterable[str],
+        show_state: Callable[[Mapping[str, Any]], list[Event]],
+        *,
+        waiting: Collection[Aside] = (),
     ) -> None:
         super().__init__(lambda _chunk: None, subgraphs=True)
         self.streams = ModelStreams(ids)
@@ -58,16 +66,29 @@ class CallbackHandler(StreamMessagesHandler):
         self._tasks: set[uuid.UUID] = set()
         self._models: dict[uuid.UUID, Mapping[str, Any]] = {}
         self._answered = set(answered)
+        self.fates = Fates()
+        self._waiting = {str(one.shown[-1].get("content") or ""): one.message_id for one in waiting if _is_plain_text(one)}
+        """Texts that were shown by nodes which wait for an answer, with their ids. Once answered, such a node runs again from its start."""
+        self._results = {one.shown[-1]["toolCallId"]: one.message_id for one in waiting if one.shown[-1]["role"] == "tool"}
+        """Ids of the results that such nodes have shown, by their calls."""
+        self._repeated: dict[str, str] = {}
+        """Under which id a text is shown already that a node emits again, by the id that the node means."""
+        self._streamed: dict[str, set[str]] = {}
+        """Ids of the messages that models have streamed, by the namespace of the task that is not over."""
+        self._emitted: dict[str, set[str]] = {}
+        """Ids of the messages that node code has emitted, likewise."""
         self._emitting: dict[str, str] = {}
         """Messages that node code is emitting, by id, with the namespace of the task that does."""
         self._aborted: dict[str, list[Event]] = {}
         """Ends of what broken model runs left open, by the namespace of their task."""
         self._emitters: dict[str, Callable[[Any, str], list[Event]]] = {
-            **dict.fromkeys(MESSAGE_EVENTS, lambda data, _: self._message(data.get("message_id"), str(data.get("message") or ""))),
+            **dict.fromkeys(
+                MESSAGE_EVENTS, lambda data, namespace: self._message(data.get("message_id"), str(data.get("message") or ""), namespace)
+            ),
             **dict.fromkeys(CALL_EVENTS, self._emit_call),
             **dict.fromkeys(STATE_EVENTS, lambda data, _: show_state(data) if isinstance(data, Mapping) else []),
             "copilotkit_exit": lambda _data, _: [{"type": EventType.CUSTOM.value, "name": "Exit", "value": True}],
-            Emitted.MESSAGE.value: lambda data, _: self._message(data["id"], data["text"]),
+            Emitted.MESSAGE.value: lambda data, namespace: self._message(data["id"], data["text"], namespace),
             Emitted.TOKEN.value: lambda data, namespace: self._token(data["id"], data["delta"], namespace),
             Emitted.STATE.value: lambda data, _: show_state(data),
             Custom.CHUNK.value: lambda data, _: [custom(Custom.CHUNK, **data)],
@@ -130,6 +151,7 @@ class CallbackHandler(StreamMessagesHandler):
             if isinstance(message, AIMessage) and message.usage_metadata:
                 self.usage.append((message.usage_metadata, metadata.get("ls_provider"), metadata.get("ls_model_name")))
             shown = self.streams.shows_text(run_id)
+            self._streamed_in(metadata, run_id)
             self.send(self.streams.abort(run_id) if message is None else self.streams.end(run_id, message))
             if shown and isinstance(message, AIMessage) and declined(message):
                 self.send([refused("model", "The model declined to answer this.")])
@@ -137,8 +159,15 @@ class CallbackHandler(StreamMessagesHandler):
     def on_llm_error(self, error: BaseException, *, run_id: uuid.UUID, **kwargs: Any) -> None:
         """A model run failed, was cancelled, or its node had enough of it. If the node goes on, it ends with the node."""
         with self.lock:
-            namespace = self._models.pop(run_id, {}).get("langgraph_checkpoint_ns", "")
+            metadata = self._models.pop(run_id, {})
+            namespace = metadata.get("langgraph_checkpoint_ns", "")
+            self._streamed_in(metadata, run_id)
             self._aborted.setdefault(namespace, []).extend(self.streams.abort(run_id))
+
+    def _streamed_in(self, metadata: Mapping[str, Any], run_id: uuid.UUID) -> None:
+        """A model run is over. Its task decides what becomes of the message."""
+        if message_id := self.streams.message_id(run_id):
+            self._streamed.setdefault(metadata.get("langgraph_checkpoint_ns", ""), set()).add(message_id)
 
     # Nodes -------------------------------------------------------------------------------------------
 
@@ -156,9 +185,10 @@ class CallbackHandler(StreamMessagesHandler):
         """A node's task is done: what it said without any model is told, then its end."""
         if run_id in self._tasks:
             with self.lock:
-                for message in _messages(outputs):
+                returned = list(_messages(outputs))
+                for message in returned:
                     self.send(self._unstreamed(message))
-                self._end_task(run_id, "ok")
+                self._end_task(run_id, "ok", {str(one.id) for one in returned})
 
     def on_chain_error(self, error: BaseException, *, run_id: uuid.UUID, **kwargs: Any) -> None:
         """A node's task failed, asks a person, was cancelled, or left for its parent graph (which is no failure)."""
@@ -166,7 +196,7 @@ class CallbackHandler(StreamMessagesHandler):
             with self.lock:
                 self._end_task(run_id, _outcome(error))
 
-    def _end_task(self, run_id: uuid.UUID, outcome: NodeOutcome) -> None:
+    def _end_task(self, run_id: uuid.UUID, outcome: NodeOutcome, returned: Collection[str] = ()) -> None:
         self._tasks.discard(run_id)
         namespace = self._models.pop(run_id, {}).get("langgraph_checkpoint_ns", "")
         ends = self._aborted.pop(namespace, [])
@@ -175,6 +205,12 @@ class CallbackHandler(StreamMessagesHandler):
         for message_id in [one for one, within in self._emitting.items() if within == namespace]:
             self.send(self._end_emitted(message_id))
         self.send(self.nodes.ended(run_id, outcome))
+        streamed, emitted = self._streamed.pop(namespace, set()), self._emitted.pop(namespace, set())
+        if outcome == "ok":
+            self.fates.drafts |= streamed.difference(returned)
+            self.fates.over |= emitted.difference(returned)
+        elif outcome != "interrupted":
+            self.fates.drafts |= streamed | emitted  # it may be tried again, and then says it again
 
     def _unstreamed(self, message: BaseMessage) -> list[Event]:
         """Events for a message of a node's output that nobody has streamed."""
@@ -182,6 +218,7 @@ class CallbackHandler(StreamMessagesHandler):
             return self._result(message)
         if isinstance(message, AIMessage):
             self.streams.drop_broken_calls(message)
+            message.id = self._repeated.get(message.id or "", message.id)
         if isinstance(message, AIMessage) and (not message.id or message.id not in self._ids.messages):
             message.id = self._ids.message(message.id)
             return self.streams.whole_message(message)
@@ -199,6 +236,7 @@ class CallbackHandler(StreamMessagesHandler):
     def _result(self, message: ToolMessage) -> list[Event]:
         call_id = message.tool_call_id
         if call_id in self._answered:
+            message.id = self._results.get(call_id, message.id)
             return []
         self._answered.add(call_id)
         if not message.id or message.id in self._ids.messages:
@@ -239,12 +277,21 @@ class CallbackHandler(StreamMessagesHandler):
             call |= {"type": "invalid_tool_call", "error": None}  # JSON as it is: AIMessage takes a text for arguments only there
         calls = {"invalid_tool_calls" if isinstance(call["args"], str) else "tool_calls": [call]}
         # Its own assistant message, as the SDK has it: no message of the thread holds this call.
-        return self.streams.whole_message(AIMessage("", id=self._ids.message(call["id"]), **calls))
+        message_id = self._ids.message(call["id"])
+        self._emitted.setdefault(namespace, set()).add(message_id)
+        if call["name"] in PAGE_TOOLS.get():
+            # The page runs its own tools for calls that are left without a result, and asks again with the result. It must not.
+            self.fates.unkept.add(message_id)
+        return self.streams.whole_message(AIMessage("", id=message_id, **calls))
 
-    def _message(self, wanted: str | None, text: str) -> list[Event]:
+    def _message(self, wanted: str | None, text: str, namespace: str) -> list[Event]:
         if not text:
             return []
+        if (shown := self._waiting.pop(text, None)) is not None:
+            self._repeated[str(wanted)] = shown
+            return []
         message_id = self._ids.message(wanted)
+        self._emitted.setdefault(namespace, set()).add(message_id)
         return [
             {"type": EventType.TEXT_MESSAGE_START.value, "messageId": message_id, "role": "assistant"},
             {"type": EventType.TEXT_MESSAGE_CONTENT.value, "messageId": message_id, "delta": text},
@@ -259,11 +306,16 @@ class CallbackHandler(StreamMessagesHandler):
             return []
         self._ids.messages.add(message_id)
         self._emitting[message_id] = namespace
+        self._emitted.setdefault(namespace, set()).add(message_id)
         return [{"type": EventType.TEXT_MESSAGE_START.value, "messageId": message_id, "role": "assistant"}, event]
 
     def _end_emitted(self, message_id: str) -> list[Event]:
         del self._emitting[message_id]
         return [{"type": EventType.TEXT_MESSAGE_END.value, "messageId": message_id}]
+
+
+def _is_plain_text(aside: Aside) -> bool:
+    return aside.pending and aside.shown[-1]["role"] == "assistant" and not aside.shown[-1].get("toolCalls")
 
 
 def result_event(message: ToolMessage) -> Event:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final, cast
 
 import orjson
@@ -20,9 +21,11 @@ from middle_core.errors import InterruptUnknown, MiddleCoreError
 from middle_core.events import Custom, Event, EventType, RunId, ThreadId, custom
 from middle_core.node_api.page_tools import PAGE_TOOLS
 from middle_core.runs.containment import cancel_and_wait
+from middle_core.runs.graph.asides import Aside, asides_after, merged, owner_of
+from middle_core.runs.graph.asides import before as standing_before
 from middle_core.runs.graph.callbacks import CallbackHandler, result_event
 from middle_core.runs.graph.event_queue import EventQueue
-from middle_core.runs.graph.history import CUT_OFF, Message, history, same
+from middle_core.runs.graph.history import CUT_OFF, history, same
 from middle_core.runs.graph.ids import Ids
 from middle_core.runs.graph.interrupts import CANCELLED_ANSWER
 from middle_core.runs.graph.introspection import context_for
@@ -64,6 +67,12 @@ class GraphRun:
         self._run_id = run_id
         self._queue: EventQueue | None = None
         self._handler: CallbackHandler | None = None
+        self._before: Sequence[BaseMessage] = ()
+        self._old: set[str] = set()
+        """Ids of the thread's messages before the graph's newest input."""
+        self._spoken_at = 0
+        """How many messages the run had shown when the turn's own messages went into the thread."""
+        self._asides: tuple[Aside, ...] = ()
         self._values: Mapping[str, Any] | None = None
         self._state: dict[str, Any] = {}
         self._notices: list[Event] = []
@@ -89,6 +98,8 @@ class GraphRun:
         """
         yield custom(Custom.TOPOLOGY, **self._source.topology())
         before, inputs = await self._prepare()
+        self._before = before
+        self._old = {str(one.id) for one in before}
         for event in self._ignored_state():
             yield event
         for event in self._notices:
@@ -97,11 +108,17 @@ class GraphRun:
         self._queue = queue = EventQueue()
         turn = self._turn or Turn()
         ids = Ids(
-            (str(one) for one in (*(message.id for message in before), *(message["id"] for message in (*turn.results, *turn.messages)))),
+            (str(one.id) for one in before),
             (str(call["id"]) for one in before if isinstance(one, AIMessage) for call in one.tool_calls),
         )
+        ids.messages.update(str(message["id"]) for message in (*turn.results, *turn.messages))
         answered = {one.tool_call_id for one in before if isinstance(one, ToolMessage)} | {one["toolCallId"] for one in turn.results}
-        self._handler = handler = CallbackHandler(queue, ids, answered, self._show_state)
+        for one in self._asides:
+            ids.messages.add(one.message_id)
+            ids.calls.update(call["id"] for shown in one.shown for call in shown.get("toolCalls") or ())
+            answered.update(shown["toolCallId"] for shown in one.shown if shown["role"] == "tool")
+        self._handler = handler = CallbackHandler(queue, ids, answered, self._show_state, waiting=self._asides)
+        handler.fates.held.update(str(one.id) for one in before)
         pump = asyncio.create_task(self._pump(inputs, handler))  # noqa: TID251 - owned here: ended in `finally`; a TaskGroup wraps GeneratorExit
         pump.add_done_callback(lambda _task: queue.close())
         try:
@@ -148,6 +165,7 @@ class GraphRun:
         read = isinstance(basis, ThreadState) and basis.thread_id == self._thread_id
         thread = cast("ThreadState", basis) if read else await self._source.states.read(self._thread_id)
         self._state = self._source.visible(thread.snapshot.values)
+        self._asides = thread.asides
         if turn is None:
             return thread.messages, [None]
         if turn.resume:
@@ -159,7 +177,8 @@ class GraphRun:
                 if all(goes_on(one.payload, cancelled=one.cancelled) for one in turn.resume):
                     return thread.messages, [None, turn] if spoken else [None]
                 if not spoken:
-                    await self._source.states.finalised(thread)
+                    thread = await self._source.states.finalised(thread)
+                    self._asides = thread.asides
                     return thread.messages, []
             elif not spoken:
                 return thread.messages, [self._answer(turn)]
@@ -177,6 +196,11 @@ class GraphRun:
         withdrawn = bool(thread.interrupts)
         states = self._source.states
         thread = await states.finalised(thread)
+        kept = standing_before(merged(history(thread.messages, user_parts), thread.asides), thread.asides, turn.restart_at)
+        if kept != thread.asides:
+            await states.keep(self._thread_id, kept)
+            self._rewritten = True
+        self._asides = kept
         fresh = to_langchain([*turn.results, *turn.messages])
         base, fresh = fitted(thread.messages, fresh, restart_at=turn.restart_at, why=WITHDRAWN if withdrawn else NO_RESULT)
         if await states.write(thread, base):
@@ -213,7 +237,13 @@ class GraphRun:
         source = self._source
         for given in inputs:
             if isinstance(given, Turn):
-                _, more = await self._fresh(await source.states.read(self._thread_id), given)
+                thread = await source.states.read(self._thread_id)
+                if asides_now := self._asides_now(thread.messages, waits=bool(thread.interrupts)):
+                    await source.states.keep(self._thread_id, asides_now)
+                    thread = replace(thread, asides=asides_now)
+                base, more = await self._fresh(thread, given)
+                self._old = {str(one.id) for one in base}
+                self._spoken_at = len(handler.shown.messages())
                 handler.send(self._notices)
                 await self._pump(more, handler)
                 continue
@@ -242,7 +272,9 @@ class GraphRun:
         if set(values) <= {"__interrupt__"}:
             return
         self._values = values
-        handler.catch_up(stored(values))
+        messages = stored(values)
+        handler.catch_up(messages)
+        handler.fates.held.update(str(one.id) for one in messages)
         predicting = {key for keys in handler.streams.predicted.values() for key in keys}
         if not predicting:
             with handler.lock:  # a sync node may be showing state from its thread
@@ -273,24 +305,58 @@ class GraphRun:
             return events
         events.extend(self._snapshot(source.visible(self._values)))
         after = stored(self._values)
+        asides = self._asides_now(after, waits=bool(self.interrupts))
+        if asides != self._asides:
+            await source.states.keep(self._thread_id, asides)
         if self.interrupts:
-            self.last_message_id = next((one["id"] for one in reversed(history(after, user_parts))), None)
+            self.last_message_id = next((one["id"] for one in reversed(merged(history(after, user_parts), asides))), None)
         known = {one.id for one in before}
         for one in history([one for one in after if one.id not in known], user_parts):
             if reason := one.get("metadata", {}).get(CUT_OFF):
                 events.append(cut_off(one["id"], reason))
-        if self._differs(before, after, handler.shown.messages()):
-            events.append({"type": EventType.MESSAGES_SNAPSHOT.value, "messages": history(after, user_parts)})
+        if self._differs(before, after, asides):
+            events.append({"type": EventType.MESSAGES_SNAPSHOT.value, "messages": merged(history(after, user_parts), asides)})
         return events
 
-    def _differs(self, before: Sequence[BaseMessage], after: Sequence[BaseMessage], shown: list[Message]) -> bool:
-        """Whether the client has anything else than the thread: what was there, its own words, what was streamed."""
+    def _asides_now(self, after: Sequence[BaseMessage], *, waits: bool) -> tuple[Aside, ...]:
+        """What the client has been shown and the thread does not hold.
+
+        Args:
+            after: the thread's messages now.
+            waits: whether the graph waits for an answer.
+        """
+        handler, turn = self._handler, self._turn or Turn()
+        assert handler is not None
+        shown = handler.shown.messages()
+        present = {str(one.id) for one in after}
+        if not self._asides and present.issuperset(map(owner_of, shown)):
+            return ()  # the usual case: no long thread need be read
+        own = [one for one in (*turn.results, *turn.messages) if one["id"] in present]
+        shown = [*shown[: self._spoken_at], *own, *shown[self._spoken_at :]]
+        had = merged(history(self._before, user_parts), self._asides)
+        place = next((owner_of(one) for one in reversed(had)), None)
+        return asides_after(self._asides, shown, history(after, user_parts), old=self._old, place=place, fates=handler.fates, waits=waits)
+
+    def _differs(self, before: Sequence[BaseMessage], after: Sequence[BaseMessage], asides: Sequence[Aside]) -> bool:
+        """Whether the client has anything else than the thread: what was there, its own words, what was streamed.
+
+        Args:
+            before: the thread's messages before the run.
+            after: the thread's messages now.
+            asides: what is shown beside them.
+        """
         if self._rewritten or not starts_with(after, before):
             return True
-        turn = self._turn or Turn()
+        assert self._handler is not None
+        shown, turn = self._handler.shown.messages(), self._turn or Turn()
         own = [one["id"] for one in (*turn.results, *turn.messages)]
-        stored = history(after[len(before) :], user_parts)
-        return [one["id"] for one in stored[: len(own)]] != own or not same(shown, stored[len(own) :])
+        if asides or self._asides:
+            had = merged(history(before, user_parts), self._asides)
+            due = merged(history(after, user_parts), asides)
+        else:
+            had, due = [], history(after[len(before) :], user_parts)
+        mine = slice(len(had), len(had) + len(own))
+        return [one["id"] for one in due[mine]] != own or not same([*had, *shown], [*due[: mine.start], *due[mine.stop :]])
 
 
 def _same_json(one: Any, other: Any) -> bool:

@@ -27,6 +27,9 @@ CUT_OFF: Final = "cutOff"
 
 _MAX_ARGUMENTS: Final = 1_000_000
 
+REASONING: Final = "-reasoning-"
+"""Between the id of an answer and the number of a reasoning of it, in the id of that reasoning."""
+
 Message = dict[str, Any]
 
 
@@ -61,7 +64,7 @@ def _assistant(message: Any, *, asked: bool) -> list[Message]:
             thinking = False
             continue
         if not thinking:
-            reasonings.append({"id": f"{message_id}-reasoning-{len(reasonings)}", "role": "reasoning", "content": ""})
+            reasonings.append({"id": f"{message_id}{REASONING}{len(reasonings)}", "role": "reasoning", "content": ""})
             thinking, within = True, piece.part
         if piece.kind == "encrypted":
             reasonings[-1]["encryptedValue"] = piece.text
@@ -146,13 +149,10 @@ class Shown:
                 self._calls[event["toolCallId"]].append(event["delta"])
             case "TOOL_CALL_RESULT":
                 message_id = event["messageId"]
-                self._messages[message_id] = {
-                    "id": message_id,
-                    "role": "tool",
-                    "toolCallId": event["toolCallId"],
-                    "content": event["content"],
-                    "metadata": event.get("metadata"),
-                }
+                result: Message = {"id": message_id, "role": "tool", "toolCallId": event["toolCallId"], "content": event["content"]}
+                if (told := event.get("metadata")) is not None:
+                    result["metadata"] = told
+                self._messages[message_id] = result
             case _:
                 return
 
@@ -164,7 +164,7 @@ class Shown:
         call_id = event["toolCallId"]
         owner = self._open(event.get("parentMessageId") or call_id, "assistant")
         self._calls[call_id] = []
-        owner.setdefault("toolCalls", []).append({"id": call_id, "function": {"name": event["toolCallName"]}})
+        owner.setdefault("toolCalls", []).append({"id": call_id, "type": "function", "function": {"name": event["toolCallName"]}})
 
     def messages(self) -> list[Message]:
         """The folded messages, in the order of their first event."""
@@ -175,8 +175,7 @@ class Shown:
                 whole["content"] = text
             if calls := message.get("toolCalls"):
                 whole["toolCalls"] = [
-                    {"id": one["id"], "function": {"name": one["function"]["name"], "arguments": "".join(self._calls[one["id"]])}}
-                    for one in calls
+                    {**one, "function": {"name": one["function"]["name"], "arguments": "".join(self._calls[one["id"]])}} for one in calls
                 ]
             folded.append(whole)
         return folded

@@ -20,6 +20,7 @@ from langchain_core.utils.json import parse_partial_json
 
 from middle_core.events import Event, EventType
 from middle_core.runs.graph.content import pieces
+from middle_core.runs.graph.history import REASONING
 from middle_core.runs.graph.ids import Ids
 from middle_core.runs.graph.think_tags import ThinkTags
 
@@ -119,6 +120,11 @@ class ModelStreams:
             message.init_tool_calls()  # a lone chunk is never joined, so its calls are read again here
         return events
 
+    def message_id(self, run_id: Hashable) -> str:
+        """The id of the message that this model run, which is not over, streams. Empty before its first chunk."""
+        stream = self._streams.get(run_id)
+        return "" if stream is None else stream.message_id
+
     def shows_text(self, run_id: Hashable) -> bool:
         """Whether the text of this model run, which is not over, is shown."""
         stream = self._streams.get(run_id)
@@ -205,7 +211,7 @@ class ModelStreams:
 
     def _reasoning_events(self, stream: _Stream, encrypted: bool, text: str, part: Any) -> Iterator[Event]:
         if not stream.reasoning_id:
-            stream.reasoning_id = f"{stream.message_id}-reasoning-{stream.reasonings}"
+            stream.reasoning_id = f"{stream.message_id}{REASONING}{stream.reasonings}"
             stream.reasoning_part = part
             stream.reasonings += 1
             yield {"type": EventType.REASONING_START.value, "messageId": stream.reasoning_id}

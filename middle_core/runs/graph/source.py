@@ -9,8 +9,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
-import orjson
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import BaseMessage
 
 from middle_core.agui.fold import PartialMessage
 from middle_core.agui.jsonable import TooBig, jsonable
@@ -18,6 +17,7 @@ from middle_core.contract.outcomes import DONE
 from middle_core.errors import MiddleCoreError
 from middle_core.events import Event, ThreadId
 from middle_core.node_api.outcomes import ToolResult, of_json
+from middle_core.runs.graph.asides import assistant_message, merged
 from middle_core.runs.graph.callbacks import result_event
 from middle_core.runs.graph.cut_calls import Cut, results_of_cut_calls
 from middle_core.runs.graph.history import INTERRUPTED, STOPPED, history
@@ -80,7 +80,7 @@ class GraphSource:
         """The thread as the client sees it."""
         thread = await self.states.read(thread_id)
         return ThreadView(
-            messages=history(thread.messages, user_parts),
+            messages=merged(history(thread.messages, user_parts), thread.asides),
             pending_client_calls=open_calls(thread.messages, but=self.rules.server_tools),
             interrupts=thread.interrupts,
             basis=thread,
@@ -125,15 +125,6 @@ def _from_partial(partial: PartialMessage, note: str) -> list[BaseMessage]:
         return to_langchain([dict(partial.said)])
     if not partial.text and not partial.calls:
         return []
-    calls, broken = [], []
-    for one in partial.calls:
-        try:
-            arguments = orjson.loads(one.arguments or "{}")
-        except orjson.JSONDecodeError:
-            arguments = None
-        if isinstance(arguments, dict):
-            calls.append({"name": one.name, "args": arguments, "id": one.call_id, "type": "tool_call"})
-        else:
-            broken.append({"name": one.name, "args": one.arguments, "id": one.call_id, "error": None, "type": "invalid_tool_call"})
+    calls = [(one.call_id, one.name, one.arguments) for one in partial.calls]
     marks = {} if partial.closed else {STOPPED: note}
-    return [AIMessage(partial.text, id=partial.message_id, tool_calls=calls, invalid_tool_calls=broken, response_metadata=marks)]
+    return [assistant_message(partial.message_id, partial.text, calls, marks=marks)]

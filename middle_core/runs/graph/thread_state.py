@@ -5,14 +5,15 @@ Knows LangGraph's checkpoints and nothing of the SDK, of runs or of what clients
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.channels.delta import DeltaChannel
-from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.base import BaseCheckpointSaver, empty_checkpoint
 from langgraph.errors import InvalidUpdateError
 from langgraph.graph import END
 from langgraph.types import Interrupt, Overwrite, StateSnapshot
@@ -20,6 +21,7 @@ from langgraph.types import Interrupt, Overwrite, StateSnapshot
 from middle_core.errors import InvalidRequest
 from middle_core.events import ThreadId
 from middle_core.node_api.outcomes import ToolResult
+from middle_core.runs.graph.asides import Aside, decoded, encoded, taken_over
 from middle_core.runs.graph.interrupts import as_interrupt, open_interrupts
 from middle_core.runs.graph.introspection import Graph, joins_messages
 from middle_core.runs.graph.repair import repair, tool_message
@@ -28,19 +30,27 @@ from middle_core.runs.graph.static_pause import pause, pauses_statically
 
 _COPY: Final = "__copy__"
 """LangGraph's name for an update that repeats the newest checkpoint."""
+_ASIDES: Final = "middle_core.asides"
+"""The checkpoint namespace in which the asides of a thread are, beside the graph's own. They go with the thread, and only its run writes them."""
+_ONLY: Final = str(uuid.UUID(int=0))
+"""The id of the one checkpoint in that namespace: writing it again replaces it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadState:
     """The newest checkpoint of a thread.
 
-    holds_messages: False where a graph keeps something else, or nothing, under `messages`. pause: see `static_pause`.
+    Args:
+        holds_messages: False where a graph keeps something else, or nothing, under `messages`.
+        asides: what the thread has shown beside its messages.
+        pause: see `static_pause`.
     """
 
     thread_id: ThreadId
     snapshot: StateSnapshot
     messages: list[BaseMessage]
     holds_messages: bool
+    asides: tuple[Aside, ...] = ()
     pause: Interrupt | None = None
 
     @property
@@ -70,7 +80,9 @@ class ThreadStates:
             snapshot = await self._graph.aget_state(config if saved is None else saved.config)
         found = snapshot.values.get("messages", []) if isinstance(snapshot.values, Mapping) else None
         ours = "messages" in self._graph.channels and isinstance(found, list) and all(isinstance(one, BaseMessage) for one in found)
-        return ThreadState(thread_id, snapshot, stored(snapshot.values), ours, pause(snapshot) if self.pauses else None)
+        return ThreadState(
+            thread_id, snapshot, stored(snapshot.values), ours, await self._asides(thread_id), pause(snapshot) if self.pauses else None
+        )
 
     async def forget_past(self, thread_id: ThreadId) -> None:
         """Drop the checkpoints before the newest. Each holds the whole thread, so together they grow with its square.
@@ -84,7 +96,7 @@ class ThreadStates:
             await saver.aprune([thread_id])
 
     async def finalised(self, thread: ThreadState) -> ThreadState:
-        """The thread with nothing pending. What finished tasks wrote beside an unfinished one is kept.
+        """The thread with nothing pending. What finished tasks wrote beside an unfinished one is kept, and so are pending asides.
 
         A new input alone would throw these writes away (EvoScientist/EvoScientist#489).
         """
@@ -100,7 +112,33 @@ class ThreadStates:
                 await self._graph.aupdate_state(config, None, as_node=_COPY)
                 await self._graph.aupdate_state(config, None, as_node=END)
             thread = await self.read(thread.thread_id)
+        if any(one.pending for one in thread.asides):
+            messages, left = taken_over(thread.messages, thread.asides)
+            if thread.holds_messages:
+                await self.write(thread, messages)
+                thread = await self.read(thread.thread_id)
+            else:
+                left = tuple(replace(one, pending=False) for one in thread.asides)
+            await self.keep(thread.thread_id, left)
+            thread = replace(thread, asides=left)
         return thread
+
+    async def _asides(self, thread_id: ThreadId) -> tuple[Aside, ...]:
+        saver = self._graph.checkpointer
+        found = await saver.aget_tuple(_asides_config(thread_id)) if isinstance(saver, BaseCheckpointSaver) else None
+        return () if found is None else decoded(found.checkpoint["channel_values"]["asides"])
+
+    async def keep(self, thread_id: ThreadId, asides: Sequence[Aside]) -> None:
+        """Make these the thread's asides."""
+        saver = self._graph.checkpointer
+        if not isinstance(saver, BaseCheckpointSaver):
+            return
+        # A text: LangGraph's Postgres saver writes lists once for each version of a channel, and a text with the checkpoint.
+        checkpoint = empty_checkpoint()
+        checkpoint["id"] = _ONLY
+        checkpoint["channel_values"] = {"asides": encoded(asides)}
+        checkpoint["channel_versions"] = {"asides": "1"}
+        await saver.aput(_asides_config(thread_id), checkpoint, {"source": "update", "step": 0, "parents": {}}, {"asides": "1"})
 
     async def write(self, thread: ThreadState, messages: Sequence[BaseMessage]) -> bool:
         """Make these the thread's messages. Returns False where they are already.
@@ -119,6 +157,10 @@ class ThreadStates:
 def configured(thread_id: ThreadId) -> RunnableConfig:
     """Only the thread id is configurable: LangGraph copies what stands there into checkpoint metadata."""
     return {"configurable": {"thread_id": thread_id}}
+
+
+def _asides_config(thread_id: ThreadId) -> RunnableConfig:
+    return {"configurable": {"thread_id": thread_id, "checkpoint_ns": _ASIDES}}
 
 
 def stored(values: Any) -> list[BaseMessage]:

@@ -120,7 +120,7 @@ def name_of_ours() -> Script:
     return emits(node)
 
 
-@case()
+@case(why="It shows the message and the calls, and takes them back at the end.")
 def the_sdks_own_emitters() -> Script:
     """`manually_emit_*` of `ag_ui_langgraph`: a message, a call, and a state, each as itself and as CUSTOM."""
 

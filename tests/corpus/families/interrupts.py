@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.tools import tool
 from langgraph.graph import START, StateGraph
 from langgraph.types import interrupt
@@ -166,6 +167,38 @@ def question_in_a_subgraph() -> Script:
     builder.add_node("outer", inner.compile())
     builder.add_edge(START, "outer")
     return Script(graphs.build(builder), [say("go"), answer("yes")])
+
+
+SHOWN = "The snapshot at the question takes away what the subgraph said, and its words are said again after the answer."
+
+
+def says_and_asks(*turns: Turn) -> Script:
+    """A subgraph that says something, whose next node asks; and its model's words after that."""
+    thought = AIMessageChunk("", additional_kwargs={"reasoning_content": "Three of them."})
+    model = ScriptedModel(turns=[[thought, "A, B ", "or C?", finish()], ["Well.", finish()], ["Well.", finish()]], strict=True)
+
+    async def ask(state: Any) -> Any:
+        return {"messages": [AIMessage(f"You took {interrupt({'message': 'Which one?'})}.")]}
+
+    inner = StateGraph(graphs.WorkState)
+    inner.add_sequence([("say", graphs.calls(model)), ("ask", ask)])
+    inner.add_edge(START, "say")
+    builder = StateGraph(graphs.WorkState)
+    builder.add_node("outer", inner.compile())
+    builder.add_edge(START, "outer")
+    return Script(graphs.build(builder), turns, [model])
+
+
+@case(why=SHOWN)
+def words_before_a_question_in_a_subgraph() -> Script:
+    """What a subgraph has shown stays while it asks, and comes once after the answer."""
+    return says_and_asks(say("go"), answer("B"))
+
+
+@case(why=SHOWN)
+def words_before_a_question_that_is_dropped() -> Script:
+    """Other words instead of an answer: the model has what the subgraph said."""
+    return says_and_asks(say("go"), say("Never mind."))
 
 
 @case(why="A message that is no text fails the run.")

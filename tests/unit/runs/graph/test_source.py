@@ -643,7 +643,6 @@ async def test_copilotkits_emitters_in_their_order() -> None:
         "TOOL_CALL_ARGS",
         "TOOL_CALL_END",
         "STATE_SNAPSHOT",
-        "MESSAGES_SNAPSHOT",
     ]
     assert [one["snapshot"]["plan"] for one in played.of("STATE_SNAPSHOT")] == ["thinking", "done"]
     assert list(played.texts().values()) == ["hello from node", "from the model"]
