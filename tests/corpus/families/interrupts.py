@@ -174,7 +174,7 @@ SHOWN = "The snapshot at the question takes away what the subgraph said, and its
 
 def says_and_asks(*turns: Turn) -> Script:
     """A subgraph that says something, whose next node asks; and its model's words after that."""
-    thought = AIMessageChunk("", additional_kwargs={"reasoning_content": "Three of them."})
+    thought = AIMessageChunk(content="", additional_kwargs={"reasoning_content": "Three of them."})
     model = ScriptedModel(turns=[[thought, "A, B ", "or C?", finish()], ["Well.", finish()], ["Well.", finish()]], strict=True)
 
     async def ask(state: Any) -> Any:

@@ -61,7 +61,7 @@ def streams() -> list[Callable[..., Any]]:
 
 def thinks() -> list[Callable[..., Any]]:
     """A node whose model thinks before it speaks."""
-    thought = AIMessageChunk("", additional_kwargs={"reasoning_content": "Let me see."})
+    thought = AIMessageChunk(content="", additional_kwargs={"reasoning_content": "Let me see."})
     model = ScriptedModel(turns=[[thought, OFFERS, finish()]])
 
     async def say(state: Any) -> Any:
@@ -96,7 +96,7 @@ def emits() -> list[Callable[..., Any]]:
 SAYING = {one.__name__: one for one in (returns, streams, thinks, calls_a_tool)}
 
 
-def chain(*nodes: Callable[..., Any], state: Any = graphs.ChatState) -> Any:
+def chain(*nodes: Any, state: Any = graphs.ChatState) -> Any:
     """Nodes one after the other, not compiled. The name of each is its place."""
     builder = StateGraph(state)
     for at, node in enumerate(nodes):
@@ -105,15 +105,15 @@ def chain(*nodes: Callable[..., Any], state: Any = graphs.ChatState) -> Any:
     return builder
 
 
-def inside(*nodes: Callable[..., Any]) -> Any:
+def inside(*nodes: Any) -> Any:
     return chain(chain(*nodes).compile())
 
 
-def twice_inside(*nodes: Callable[..., Any]) -> Any:
+def twice_inside(*nodes: Any) -> Any:
     return chain(chain(chain(*nodes).compile()).compile())
 
 
-def called(*nodes: Callable[..., Any]) -> Any:
+def called(*nodes: Any) -> Any:
     """A node that calls the inner graph itself and takes over its last message only."""
     inner = chain(*nodes).compile()
 
