@@ -29,6 +29,11 @@ param database string
 @secure()
 param databasePassword string = ''
 
+@description('Minimum of replicas of the service. With sqlite it is always 1.')
+@minValue(1)
+@maxValue(30)
+param apiMinReplicas int
+
 @description('Maximum of replicas of the service. With sqlite it is always 1.')
 @minValue(1)
 @maxValue(30)
@@ -163,6 +168,7 @@ module api 'modules/api.bicep' = if (withApps) {
     vaultUri: vault.outputs.uri
     image: apiImage
     database: database
+    minReplicas: apiMinReplicas
     maxReplicas: apiMaxReplicas
     jwksUrl: jwksUrl
     jwtIssuer: jwtIssuer

@@ -8,6 +8,7 @@ param apiImage = readEnvironmentVariable('API_IMAGE', '')
 param webImage = readEnvironmentVariable('WEB_IMAGE', '')
 
 param database = 'sqlite'
+param apiMinReplicas = 1
 param apiMaxReplicas = 1
 param webMaxReplicas = 2
 param premiumIngress = false

@@ -9,6 +9,7 @@ param webImage = readEnvironmentVariable('WEB_IMAGE', '')
 
 param database = 'postgres'
 param databasePassword = readEnvironmentVariable('DATABASE_PASSWORD')
+param apiMinReplicas = 2
 param apiMaxReplicas = 5
 param webMaxReplicas = 5
 param premiumIngress = true

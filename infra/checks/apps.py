@@ -35,7 +35,14 @@ SAMPLE: Final = {
 }
 """What a person has in the environment when deploying."""
 
-SECRETS: Final = {"CEREBRAS_API_KEY", "MIDDLE_CORE_DATABASE_URL", "MIDDLE_CORE_DIAG_KEY", "MIDDLE_CORE_JWT_SECRET", "OPENAI_API_KEY"}
+SECRETS: Final = {
+    "CEREBRAS_API_KEY",
+    "MIDDLE_CORE_DATABASE_DIRECT_URL",
+    "MIDDLE_CORE_DATABASE_URL",
+    "MIDDLE_CORE_DIAG_KEY",
+    "MIDDLE_CORE_JWT_SECRET",
+    "OPENAI_API_KEY",
+}
 """Settings that may hold a secret. They must come from the vault, or be absent."""
 
 DATABASE_URL: Final = "postgresql://somebody@database.example.com/middle_core"
@@ -96,7 +103,9 @@ def settings_of(env: Mapping[str, Value]) -> Settings:
     for name, value in env.items():
         if name in known:
             given[known[name]] = (
-                (DATABASE_URL if name == "MIDDLE_CORE_DATABASE_URL" else "stands-for-a-secret") if isinstance(value, Mapping) else value
+                (DATABASE_URL if name.startswith("MIDDLE_CORE_DATABASE_") else "stands-for-a-secret")
+                if isinstance(value, Mapping)
+                else value
             )
     return Written(**given)
 

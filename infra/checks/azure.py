@@ -50,6 +50,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     "Microsoft.ContainerRegistry/registries": Kind("2025-11-01", "containerregistry:Registry"),
     "Microsoft.DBforPostgreSQL/flexibleServers": Kind(_DATABASE, "postgresqlflexibleservers:Server"),
     "Microsoft.DBforPostgreSQL/flexibleServers/databases": Kind(_DATABASE, "postgresqlflexibleservers:Database"),
+    "Microsoft.DBforPostgreSQL/flexibleServers/configurations": Kind(_DATABASE, "postgresqlflexibleservers:Configuration"),
     "Microsoft.KeyVault/vaults": Kind(_VAULT, "keyvault:VaultCreateOrUpdateParameters"),
     "Microsoft.KeyVault/vaults/secrets": Kind(_VAULT, "keyvault:SecretCreateOrUpdateParameters"),
     "Microsoft.Network/applicationGateways": Kind(_NETWORK, "network:ApplicationGateway"),

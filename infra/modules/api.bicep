@@ -11,6 +11,9 @@ param image string
 @allowed(['sqlite', 'postgres'])
 param database string
 
+@description('Minimum of replicas. With sqlite it is always 1.')
+param minReplicas int
+
 @description('Maximum of replicas. A SQLite file serves one replica, so with sqlite it is always 1.')
 param maxReplicas int
 
@@ -46,6 +49,11 @@ var databaseUrl = {
   keyVaultUrl: '${vaultUri}secrets/database-url'
   identity: identityId
 }
+var databaseDirectUrl = {
+  name: 'database-direct-url'
+  keyVaultUrl: '${vaultUri}secrets/database-direct-url'
+  identity: identityId
+}
 
 resource api 'Microsoft.App/containerApps@2025-07-01' = {
   name: name
@@ -64,7 +72,7 @@ resource api 'Microsoft.App/containerApps@2025-07-01' = {
       registries: [
         { server: registryServer, identity: identityId }
       ]
-      secrets: withPostgres ? [modelKey, databaseUrl] : [modelKey]
+      secrets: withPostgres ? [modelKey, databaseUrl, databaseDirectUrl] : [modelKey]
       ingress: {
         external: false
         targetPort: port
@@ -92,7 +100,12 @@ resource api 'Microsoft.App/containerApps@2025-07-01' = {
               { name: 'MIDDLE_CORE_DRAIN_S', value: string(drainSeconds) }
               { name: 'CEREBRAS_API_KEY', secretRef: 'cerebras-api-key' }
             ],
-            withPostgres ? [{ name: 'MIDDLE_CORE_DATABASE_URL', secretRef: 'database-url' }] : []
+            withPostgres
+              ? [
+                  { name: 'MIDDLE_CORE_DATABASE_URL', secretRef: 'database-url' }
+                  { name: 'MIDDLE_CORE_DATABASE_DIRECT_URL', secretRef: 'database-direct-url' }
+                ]
+              : []
           )
           volumeMounts: [
             { volumeName: 'data', mountPath: dataDir }
@@ -107,7 +120,7 @@ resource api 'Microsoft.App/containerApps@2025-07-01' = {
       ]
       scale: {
         // Never 0: the scaler counts open streams too low and would end replicas that stream, and a cold start shows a bare 504.
-        minReplicas: 1
+        minReplicas: withPostgres ? minReplicas : 1
         maxReplicas: withPostgres ? maxReplicas : 1
         rules: [
           { name: 'requests', http: { metadata: { concurrentRequests: string(requestsPerReplica) } } }

@@ -30,6 +30,7 @@ resource migration 'Microsoft.App/jobs@2025-07-01' = {
       ]
       secrets: [
         { name: 'database-url', keyVaultUrl: '${vaultUri}secrets/database-url', identity: identityId }
+        { name: 'database-direct-url', keyVaultUrl: '${vaultUri}secrets/database-direct-url', identity: identityId }
       ]
     }
     template: {
@@ -41,6 +42,7 @@ resource migration 'Microsoft.App/jobs@2025-07-01' = {
           resources: { cpu: json('0.5'), memory: '1Gi' }
           env: [
             { name: 'MIDDLE_CORE_DATABASE_URL', secretRef: 'database-url' }
+            { name: 'MIDDLE_CORE_DATABASE_DIRECT_URL', secretRef: 'database-direct-url' }
           ]
         }
       ]

@@ -9,12 +9,15 @@ param password string
 param networkId string
 param subnetId string
 param vaultName string
-param skuName string = 'Standard_B1ms'
-param skuTier string = 'Burstable'
+
+@description('The smallest server with a PgBouncer of its own. A burstable one has none, and 35 connections for everybody.')
+param skuName string = 'Standard_D2ds_v5'
+param skuTier string = 'GeneralPurpose'
 param storageGb int = 32
 
 var login = 'middlecore'
 var databaseName = 'middle_core'
+var withBouncer = skuTier != 'Burstable'
 
 resource zone 'Microsoft.Network/privateDnsZones@2024-06-01' = {
   name: '${name}.private.postgres.database.azure.com'
@@ -60,6 +63,17 @@ resource log 'Microsoft.DBforPostgreSQL/flexibleServers/databases@2026-10-01' = 
   }
 }
 
+// In transaction mode on port 6432, so that replicas and server connections are counted apart.
+resource bouncer 'Microsoft.DBforPostgreSQL/flexibleServers/configurations@2026-10-01' = if (withBouncer) {
+  parent: server
+  name: 'pgbouncer.enabled'
+  properties: {
+    value: 'true'
+    source: 'user-override'
+  }
+  dependsOn: [log]
+}
+
 resource vault 'Microsoft.KeyVault/vaults@2026-05-15' existing = {
   name: vaultName
 }
@@ -67,6 +81,17 @@ resource vault 'Microsoft.KeyVault/vaults@2026-05-15' existing = {
 resource url 'Microsoft.KeyVault/vaults/secrets@2026-05-15' = {
   parent: vault
   name: 'database-url'
+  properties: {
+    value: withBouncer
+      ? 'postgresql://${login}:${uriComponent(password)}@${server.properties.fullyQualifiedDomainName}:6432/${databaseName}?sslmode=require&pgbouncer=true'
+      : 'postgresql://${login}:${uriComponent(password)}@${server.properties.fullyQualifiedDomainName}:5432/${databaseName}?sslmode=require'
+  }
+}
+
+// Past the PgBouncer: it carries no notification.
+resource directUrl 'Microsoft.KeyVault/vaults/secrets@2026-05-15' = {
+  parent: vault
+  name: 'database-direct-url'
   properties: {
     value: 'postgresql://${login}:${uriComponent(password)}@${server.properties.fullyQualifiedDomainName}:5432/${databaseName}?sslmode=require'
   }

