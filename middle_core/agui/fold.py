@@ -12,6 +12,9 @@ from typing import Any, Final
 
 from middle_core.events import OUTCOME, Custom, Event
 
+REASONING: Final = "-reasoning-"
+"""Between the id of an answer and the number of a reasoning of it, in the id of that reasoning."""
+
 _TEXT: Final = frozenset({"TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END"})
 _CALL: Final = frozenset({"TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_END", "TOOL_CALL_RESULT"})
 
@@ -30,11 +33,12 @@ class PartialCall:
 
 @dataclass(slots=True)
 class PartialMessage:
-    """An assistant message, or one of the person's, as it was sent (`said`)."""
+    """An assistant message with what the model thought before it, or one of the person's, as it was sent (`said`)."""
 
     message_id: str
     said: Mapping[str, Any] | None = None
     text: str = ""
+    reasoning: str = ""
     text_closed: bool = True
     calls: list[PartialCall] = field(default_factory=list)
 
@@ -55,11 +59,16 @@ def fold(events: Iterable[Event]) -> list[PartialMessage]:
             _text(event, messages, deltas)
         elif kind in _CALL:
             _call(event, messages, calls, deltas)
+        elif kind == "REASONING_MESSAGE_CONTENT":
+            owner_id = event["messageId"].rpartition(REASONING)[0] or event["messageId"]
+            messages.setdefault(owner_id, PartialMessage(owner_id))
+            deltas.setdefault(f"reasoning {owner_id}", []).append(event["delta"])
         elif kind == "CUSTOM" and event.get("name") == Custom.TURN:
             for said in event["value"]["messages"]:
                 messages.setdefault(said["id"], PartialMessage(said["id"], said=said))
     for message_id, message in messages.items():
         message.text = "".join(deltas.get(f"text {message_id}", ()))
+        message.reasoning = "".join(deltas.get(f"reasoning {message_id}", ()))
     for call_id, call in calls.items():
         call.arguments = "".join(deltas.get(f"call {call_id}", ()))
     return list(messages.values())

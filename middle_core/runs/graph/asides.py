@@ -18,10 +18,11 @@ from typing import Any, Final
 import orjson
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
+from middle_core.agui.fold import REASONING
 from middle_core.contract.outcomes import DONE
 from middle_core.events import OUTCOME
 from middle_core.node_api.outcomes import ToolResult, of_json
-from middle_core.runs.graph.history import REASONING, STOPPED, Message
+from middle_core.runs.graph.history import STOPPED, Message
 from middle_core.runs.graph.repair import tool_message
 
 

@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from middle_core.agui.fold import REASONING
 from middle_core.agui.jsonable import TooBig, jsonable
 from middle_core.events import Event
 from middle_core.models.finish_reasons import CUT, Ending, ending_of
@@ -26,9 +27,6 @@ CUT_OFF: Final = "cutOff"
 """The key in the client's `metadata` of an answer that is not whole."""
 
 _MAX_ARGUMENTS: Final = 1_000_000
-
-REASONING: Final = "-reasoning-"
-"""Between the id of an answer and the number of a reasoning of it, in the id of that reasoning."""
 
 Message = dict[str, Any]
 

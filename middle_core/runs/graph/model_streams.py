@@ -18,9 +18,9 @@ from typing import Any
 
 from langchain_core.utils.json import parse_partial_json
 
+from middle_core.agui.fold import REASONING
 from middle_core.events import Event, EventType
 from middle_core.runs.graph.content import pieces
-from middle_core.runs.graph.history import REASONING
 from middle_core.runs.graph.ids import Ids
 from middle_core.runs.graph.think_tags import ThinkTags
 

@@ -11,19 +11,20 @@ from typing import Any, Final, cast
 
 from langchain_core.messages import BaseMessage
 
-from middle_core.agui.fold import PartialMessage
+from middle_core.agui.fold import REASONING, PartialMessage
 from middle_core.agui.jsonable import TooBig, jsonable
 from middle_core.contract.outcomes import DONE
 from middle_core.errors import MiddleCoreError
 from middle_core.events import Event, ThreadId
 from middle_core.node_api.outcomes import ToolResult, of_json
-from middle_core.runs.graph.asides import assistant_message, merged
+from middle_core.runs.graph.asides import Aside, assistant_message, merged
 from middle_core.runs.graph.callbacks import result_event
 from middle_core.runs.graph.cut_calls import Cut, results_of_cut_calls
 from middle_core.runs.graph.history import INTERRUPTED, STOPPED, history
 from middle_core.runs.graph.introspection import Graph, context_for, input_keys, output_keys, topology
 from middle_core.runs.graph.sdk import SdkAgent, to_langchain, user_parts
 from middle_core.runs.graph.thread_state import (
+    ThreadState,
     ThreadStates,
     added_results,
     completed,
@@ -102,12 +103,28 @@ class GraphSource:
         note = STOPPED if cut.stopped else INTERRUPTED
         lacking = [one for partial in partials if partial.message_id not in known for one in _from_partial(partial, note)]
         messages = [*thread.messages, *lacking]
+        await self._keep_thoughts(thread, partials)
         calls = [call for one in partials for call in one.calls]
         shown = {call.call_id: ToolResult(call.result, of_json(call.outcome) or DONE) for call in calls if call.result is not None}
         results = results_of_cut_calls(messages, cut, self.rules, incomplete={call.call_id for call in calls if not call.closed})
         valid = completed(messages, {**results, **shown})
         await self.states.write(thread, valid)
         return [result_event(one) for one in added_results(thread.messages, valid) if one.tool_call_id not in shown]
+
+    async def _keep_thoughts(self, thread: ThreadState, partials: Sequence[PartialMessage]) -> None:
+        """Keep the reasoning of a model that was cut off before it said anything: no model takes a message with nothing in it."""
+        known = {str(one.id) for one in thread.messages} | {one.message_id for one in thread.asides}
+        place = str(thread.messages[-1].id) if thread.messages else None
+        asides = list(thread.asides)
+        for one in partials:
+            if one.message_id not in known and one.reasoning and not one.text and not one.calls:
+                thought = {"id": f"{one.message_id}{REASONING}0", "role": "reasoning", "content": one.reasoning}
+                asides.append(Aside(one.message_id, place, (thought,)))
+            elif one.said is None and not one.text and not one.calls:
+                continue
+            place = one.message_id
+        if len(asides) > len(thread.asides):
+            await self.states.keep(thread.thread_id, asides)
 
     def visible(self, values: Any) -> dict[str, Any]:
         """The keys of a state that a client may see, as JSON."""
@@ -127,4 +144,4 @@ def _from_partial(partial: PartialMessage, note: str) -> list[BaseMessage]:
         return []
     calls = [(one.call_id, one.name, one.arguments) for one in partial.calls]
     marks = {} if partial.closed else {STOPPED: note}
-    return [assistant_message(partial.message_id, partial.text, calls, marks=marks)]
+    return [assistant_message(partial.message_id, partial.text, calls, reasoning=partial.reasoning, marks=marks)]

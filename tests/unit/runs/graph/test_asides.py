@@ -229,6 +229,20 @@ async def test_a_stop_after_the_answer_keeps_what_was_said_before_it() -> None:
     assert await person.model_sees() == ["go", OFFERS, "You to"]
 
 
+@pytest.mark.parametrize("says_more", [True, False])
+async def test_a_stop_keeps_what_the_model_thought(says_more: bool) -> None:
+    thoughts = [AIMessageChunk(content="", additional_kwargs={"reasoning_content": one}) for one in ("Let me ", "see.")]
+    model = ScriptedModel(turns=[[*thoughts, *(["Well"] if says_more else []), asyncio.Event()], ["Fine.", finish()]], strict=True)
+    person = Person(inside(graphs.calls(model)))
+    async with underway(person.agent, says("go")) as run:
+        await run.said("Well" if says_more else "see.")
+        await person.agent.settle(THREAD, fold(await run.stop()), Cut(OutcomeCode.STOPPED))
+    shown = ["go", "Let me see.", *(["Well"] if says_more else [])]
+    assert await person.screen() == shown
+    await person.does(says("and now?"))
+    assert await person.screen() == [*shown, "and now?", "Fine."]
+
+
 async def test_subgraphs_side_by_side_keep_what_both_said() -> None:
     def branch(name: str) -> Any:
         async def say(state: Any) -> Any:
