@@ -1,4 +1,4 @@
-"""The command line: serve, migrate, dev, token, demo-backend, probe.
+"""The command line: serve, migrate, copy, dev, token, demo-backend, probe.
 
 Only this module knows the demo. It reads the settings once and passes them on.
 """
@@ -21,6 +21,7 @@ from pydantic import ValidationError
 
 from middle_core import telemetry
 from middle_core.app import REFUSALS, create_app
+from middle_core.app import copy as copy_everything
 from middle_core.app import migrate as migrate_database
 from middle_core.auth.verify import Verifier, build_verifier
 from middle_core.demo import backend_core
@@ -143,6 +144,32 @@ def migrate() -> None:
         except REFUSALS as error:
             raise fail(str(error)) from None
         typer.echo(f"schema version {before} -> {after}" if before != after else f"schema version {after}: nothing to do")
+
+
+@cli.command("copy")
+def copy_database(
+    source: Annotated[str, typer.Option("--from", help="sqlite:///file.db, which no server has open.")],
+    target: Annotated[
+        str, typer.Option("--to", help="postgresql://... Empty: MIDDLE_CORE_DATABASE_URL, so that no password is typed.")
+    ] = "",
+) -> None:
+    """Copy every conversation of a SQLite file into a Postgres, and compare them. Safe to repeat: it goes on where it stopped."""
+    with settings_or_exit() as settings:
+        try:
+            with typer.progressbar(length=1, label="conversations", file=sys.stderr) as bar:
+
+                def progress(done: int, of: int) -> None:
+                    bar.length = of
+                    bar.update(done - bar.pos)
+
+                copied = asyncio.run(
+                    copy_everything(source, target or settings.database_url, direct_url=settings.database_direct_url, progress=progress)
+                )
+        except REFUSALS as error:
+            raise fail(str(error)) from None
+        typer.echo(f"{copied.counts['threads']} conversations are the same in both, {copied.there} of them from before:")
+        for name, count in sorted(copied.counts.items()):
+            typer.echo(f"  {name}: {count}")
 
 
 @cli.command("demo-backend")

@@ -9,7 +9,7 @@ import asyncio
 import gc
 import logging
 import socket
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final
@@ -35,6 +35,7 @@ from middle_core.runs.service import RunService
 from middle_core.runs.supervisor import Supervisor
 from middle_core.settings import NO_BACKEND, Settings, naming
 from middle_core.stores import urls
+from middle_core.stores.copying import Copied
 from middle_core.stores.store import DatabaseRefused
 from middle_core.transports import dev_token, diag, graph_page, health, threads
 from middle_core.transports.agui import door as copilotkit
@@ -142,6 +143,11 @@ async def migrate(settings: Settings) -> tuple[int, int]:
     Raises one of `REFUSALS`.
     """
     return await urls.migrate(settings.resolved_database_url, direct_url=settings.database_direct_url)
+
+
+async def copy(source: str, target: str, *, direct_url: str, progress: Callable[[int, int], None]) -> Copied:
+    """Copy a SQLite file into a Postgres. Raises one of `REFUSALS`."""
+    return await urls.copy(source, target, direct_url=direct_url, progress=progress)
 
 
 async def _say_waiting(waiting: Waiting) -> None:

@@ -6,11 +6,14 @@ Knows the adapters by name only: psycopg is an extra, and a server on SQLite sta
 from __future__ import annotations
 
 import importlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
+from middle_core.stores import copying
+from middle_core.stores.copying import Copied
 from middle_core.stores.sqlite import store as sqlite
+from middle_core.stores.sqlite.departure import open_source
 from middle_core.stores.store import DatabaseRefused, Store
 from middle_core.stores.tail import TailBounds
 
@@ -56,6 +59,18 @@ async def migrate(url: str, *, direct_url: str = "") -> tuple[int, int]:
     return await sqlite.migrate(url)
 
 
+async def copy(source: str, target: str, *, direct_url: str = "", progress: Callable[[int, int], None]) -> Copied:
+    """Copy all threads of a SQLite file into a Postgres; see `copying.copy`.
+
+    Raises:
+        DatabaseRefused: one of the URLs is of the other kind, a server has the file open, or a thread did not arrive as it was.
+    """
+    if _scheme(source) in POSTGRES or _scheme(target) not in POSTGRES:
+        raise DatabaseRefused("A copy goes from sqlite:///... to postgresql://...")
+    async with open_source(source) as have, _postgres("arrival").open_target(target, direct_url=direct_url) as get:
+        return await copying.copy(have, get, progress=progress)
+
+
 def _scheme(url: str) -> str:
     """The URL's scheme. Raises `DatabaseRefused` where no adapter has it."""
     scheme = url.partition("://")[0].lower()
@@ -66,10 +81,10 @@ def _scheme(url: str) -> str:
     return scheme
 
 
-def _postgres() -> Any:
-    """The adapter, imported when a URL names it."""
+def _postgres(module: str = "store") -> Any:
+    """A module of the adapter, imported when a URL names it."""
     try:
-        return importlib.import_module("middle_core.stores.postgres.store")
+        return importlib.import_module(f"middle_core.stores.postgres.{module}")
     except ModuleNotFoundError as missing:
         if missing.name is None or not any(missing.name == name or missing.name.startswith(f"{name}.") for name in POSTGRES_NEEDS):
             raise

@@ -97,6 +97,16 @@ class FencedPostgresSaver(BasePostgresSaver):
             async with self._database.connection() as db:
                 await self._on(db).aprune([thread_id], strategy=strategy)
 
+    async def put_copy(self, db: Connection, found: CheckpointTuple) -> None:
+        """Write a checkpoint of another database, in the transaction of whoever brings its thread. Its writes are rows of their own."""
+        config = found.parent_config or {"configurable": {**found.config["configurable"], "checkpoint_id": None}}
+        checkpoint = jsonb_safe(found.checkpoint)
+        await self._on(db).aput(config, checkpoint, found.metadata, found.checkpoint["channel_versions"])
+
+    async def all_of(self, db: Connection, thread_id: str) -> list[CheckpointTuple]:
+        """All checkpoints of a thread, newest first."""
+        return [one async for one in self._on(db).alist({"configurable": {"thread_id": thread_id}})]
+
     def _on(self, db: Connection) -> AsyncPostgresSaver:
         return AsyncPostgresSaver(db, serde=self.serde)
 

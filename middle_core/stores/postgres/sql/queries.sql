@@ -492,3 +492,8 @@ LIMIT 1;
 -- name: delete_runs_in
 DELETE FROM runs
 WHERE started_at >= %(from)s AND started_at < %(to)s;
+
+-- name: columns
+SELECT attname AS name, atttypid::regtype::text AS type
+FROM pg_attribute
+WHERE attrelid = %(table)s::regclass AND attnum > 0 AND NOT attisdropped;
