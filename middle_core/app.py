@@ -27,6 +27,7 @@ from middle_core.contract.info import AgentInfo, Info
 from middle_core.masking import mask
 from middle_core.models.cerebras.model import Waiting
 from middle_core.models.factory import build_model, close_model
+from middle_core.node_api.context import current_claim
 from middle_core.node_api.emit import progress
 from middle_core.runs.engine import Engine
 from middle_core.runs.graph.source import GraphSource
@@ -70,7 +71,10 @@ async def open_parts(settings: Settings, specs: Mapping[str, Any]) -> AsyncItera
     async with (
         AsyncExitStack() as stack,
         urls.open_store(
-            settings.resolved_database_url, direct_url=settings.database_direct_url, run_ttl_s=settings.run_ttl_days * 86_400
+            settings.resolved_database_url,
+            claim=current_claim,
+            direct_url=settings.database_direct_url,
+            run_ttl_s=settings.run_ttl_days * 86_400,
         ) as store,
         httpx.AsyncClient(timeout=httpx.Timeout(15.0, connect=5.0), follow_redirects=False, trust_env=False) as http,
     ):

@@ -43,13 +43,10 @@ from middle_core.agents.editable import Editable
 from middle_core.agents.guard import current_call, invalid_arguments, repeatable
 from middle_core.agents.tool_text import as_text
 from middle_core.auth.access import clearly_lacks
-from middle_core.auth.principal import CALLER
 from middle_core.contract.cards import MARK
 from middle_core.contract.outcomes import DONE, OutcomeCode
 from middle_core.errors import BackendUnavailable, Forbidden, MiddleCoreError, Superseded
 from middle_core.node_api.approvals import (
-    APPROVALS,
-    IDEMPOTENCY_KEY,
     MAX_CARD_CHARS,
     Approval,
     Approvals,
@@ -58,6 +55,7 @@ from middle_core.node_api.approvals import (
     missing_role,
     plain,
 )
+from middle_core.node_api.context import run_context, within
 from middle_core.node_api.outcomes import ToolResult, failure, metadata, outcome_of
 
 logger = logging.getLogger(__name__)
@@ -179,7 +177,7 @@ class _Action:
     idempotent: bool
 
     async def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        approvals = APPROVALS.get()
+        approvals = run_context().approvals
         if approvals is None:
             return _message(NOBODY)
         call = current_call()
@@ -228,7 +226,7 @@ class _Action:
         return _stop(self._question(call, given, plain(card)))
 
     def _refusal(self) -> ToolResult | None:
-        principal = CALLER.get(None)
+        principal = run_context().caller
         if principal is None or not self.roles or not all(clearly_lacks(principal, role) for role in self.roles):
             return None
         return missing_role(self.roles, self.doing)
@@ -300,11 +298,8 @@ class _Action:
             return _message(CHANGED)
         checked = self.schema.model_validate(final)
         changes = {name: getattr(checked, name) for name in self.schema.model_fields}
-        token = IDEMPOTENCY_KEY.set(asked.idempotency_key)
-        try:
+        with within(idempotency_key=asked.idempotency_key):
             return await self._once(approvals, asked, lambda: work(changes))
-        finally:
-            IDEMPOTENCY_KEY.reset(token)
 
     def _problem(self, call: Call, edits: Mapping[str, Any], final: Mapping[str, Any], *, editable: Sequence[str]) -> str | None:
         """Why the person's changes cannot be used, in words for them; None if they can. editable: on the card that they answered."""

@@ -29,8 +29,9 @@ from middle_core.agents.tool_text import as_text, bounded, storable
 from middle_core.contract.outcomes import DONE, OutcomeCode
 from middle_core.errors import MiddleCoreError, Superseded
 from middle_core.events import ToolOutcome
+from middle_core.node_api.context import run_context
 from middle_core.node_api.outcomes import ToolResult, failure, metadata, outcome_of, result
-from middle_core.node_api.tool_ledger import LEDGER, LedgerLine
+from middle_core.node_api.tool_ledger import LedgerLine
 
 logger = logging.getLogger(__name__)
 
@@ -143,7 +144,7 @@ class GuardedTool:
 
     async def _once(self, work: Callable[[], Awaitable[Any]]) -> Any:
         """The result that the ledger has of this call, or that of the work, written to the ledger."""
-        call, ledger = _CALL.get(), LEDGER.get()
+        call, ledger = _CALL.get(), run_context().ledger
         line = await ledger.begin(call.key, call.name) if ledger else None
         if line and (earlier := self._earlier(call, line)):
             return earlier

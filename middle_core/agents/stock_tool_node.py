@@ -20,7 +20,7 @@ from langgraph.prebuilt import ToolNode
 from langgraph.pregel._read import ChannelRead, PregelNode
 
 from middle_core.agents.frontend import part
-from middle_core.node_api.page_tools import PAGE_TOOLS
+from middle_core.node_api.context import run_context
 
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 
@@ -63,7 +63,7 @@ def _unless_the_page_is_asked(edge: Runnable[Any, Any]) -> Runnable[Any, Any]:
     """The edge, taken where no call of the page is open in the state."""
 
     async def follow(value: Any, config: RunnableConfig) -> Any:
-        messages = ChannelRead.do_read(config, select="messages", fresh=True) if PAGE_TOOLS.get() else None
+        messages = ChannelRead.do_read(config, select="messages", fresh=True) if run_context().page_tools else None
         return value if isinstance(messages, list) and page_calls_open(messages) else await edge.ainvoke(value, config)
 
     return RunnableCallable(None, follow, name="edge", trace=False)
@@ -74,7 +74,7 @@ def page_calls_open(messages: Sequence[BaseMessage]) -> bool:
     answered: set[str] = set()
     for message in reversed(messages):
         if isinstance(message, AIMessage):
-            return any(call["name"] in PAGE_TOOLS.get() and call["id"] not in answered for call in message.tool_calls)
+            return any(call["name"] in run_context().page_tools and call["id"] not in answered for call in message.tool_calls)
         if isinstance(message, ToolMessage):
             answered.add(message.tool_call_id)
     return False
@@ -82,7 +82,7 @@ def page_calls_open(messages: Sequence[BaseMessage]) -> bool:
 
 def _without_page_calls(given: Any) -> Any:
     """A ToolNode's input, in each form that it takes, without the page's calls; None where none is left."""
-    names = PAGE_TOOLS.get()
+    names = run_context().page_tools
     if isinstance(given, dict) and given.get("__type") == "tool_call_with_context":
         return None if given["tool_call"]["name"] in names else given
     if isinstance(given, list) and given and _is_call(given[-1]):

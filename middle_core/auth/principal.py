@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -71,10 +70,3 @@ class Credential:
 
     def __reduce__(self) -> str | tuple[Any, ...]:
         raise TypeError("A credential stays in this process: it is never pickled or stored.")
-
-
-CALLER: ContextVar[Principal] = ContextVar("middle_core_caller")
-"""The principal on whose behalf the current run works; set by the engine in the run's own task.
-
-A contextvar, because LangGraph copies `configurable` into checkpoint metadata and a contextvar not.
-"""

@@ -15,9 +15,9 @@ from urllib.parse import quote
 import httpx
 from pydantic import BaseModel, ValidationError
 
-from middle_core.auth.principal import CALLER
 from middle_core.backend.contract.models import Deletion, IngestRequest, Job, Problem, SearchResult, Source, SourceList, Stats
 from middle_core.errors import BackendUnavailable, Forbidden, InvalidRequest, MiddleCoreError, NotFound, RateLimited, TooLarge, Unauthorized
+from middle_core.node_api.context import run_context
 
 MAX_ID_CHARS = 200
 MAX_DETAIL_CHARS = 300
@@ -132,10 +132,10 @@ class BackendClient:
         self, method: str, path: str, *, params: Params | None, headers: Mapping[str, str], content: bytes | None
     ) -> httpx.Request:
         """The request. It is not made by `http.build_request`, which would add the shared client's cookies and headers."""
-        try:
-            token = CALLER.get().credential.token
-        except LookupError as error:
-            raise Unauthorized from error
+        caller = run_context().caller
+        if caller is None:
+            raise Unauthorized
+        token = caller.credential.token
         sent = {"Accept": "application/json", "Accept-Encoding": "identity", "Authorization": f"Bearer {token}", **headers}
         if content is not None:
             sent["Content-Type"] = "application/json"

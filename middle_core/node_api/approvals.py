@@ -12,12 +12,12 @@ import json
 import math
 import unicodedata
 from collections.abc import Mapping, Sequence
-from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from middle_core.errors import ErrorCode
 from middle_core.events import ToolOutcome
+from middle_core.node_api.context import run_context
 from middle_core.node_api.outcomes import ToolResult, result
 
 MAX_CARD_CHARS: Final = 20_000
@@ -60,16 +60,9 @@ class Approvals(Protocol):
         """Take back what was approved and not begun. result: what answers the call."""
 
 
-APPROVALS: ContextVar[Approvals | None] = ContextVar("middle_core_approvals", default=None)
-"""Set by the engine in the run's own task; None where a graph runs without the engine."""
-
-IDEMPOTENCY_KEY: ContextVar[str | None] = ContextVar("middle_core_idempotency_key", default=None)
-"""Set around the function of an approved tool: the key to send along, the same at every try of the same action."""
-
-
 def idempotency_key() -> str:
     """The key of the approved action that is being done. Raises LookupError outside of one."""
-    key = IDEMPOTENCY_KEY.get()
+    key = run_context().idempotency_key
     if key is None:
         raise LookupError("Only an approved action has an Idempotency-Key.")
     return key

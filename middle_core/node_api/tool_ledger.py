@@ -7,7 +7,6 @@ names the port and carries it to the tool dispatch (`agents.dispatch`).
 
 from __future__ import annotations
 
-from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -39,7 +38,3 @@ class ToolLedger(Protocol):
 
     async def end(self, tool_call_id: str, result: ToolResult | None) -> None:
         """Write down, durably, what answered the call. None: it stopped at an interrupt to ask a person."""
-
-
-LEDGER: ContextVar[ToolLedger | None] = ContextVar("middle_core_ledger", default=None)
-"""Set by the engine in the run's own task; None where a graph runs without the engine."""

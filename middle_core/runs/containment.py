@@ -12,7 +12,7 @@ from collections.abc import Callable, Coroutine, Generator
 from contextvars import Context, copy_context
 from typing import Any, Final
 
-from middle_core.node_api.tool_ledger import LEDGER
+from middle_core.node_api.context import in_run
 
 logger = logging.getLogger(__name__)
 
@@ -73,7 +73,7 @@ def containing_task_factory(before: TaskFactory | None) -> TaskFactory:
         loop: asyncio.AbstractEventLoop, coro: Coroutine[Any, Any, Any], *, context: Context | None = None, **more: Any
     ) -> asyncio.Future[Any]:
         where = copy_context() if context is None else context
-        inside = ContainedCoroutine(coro) if where.get(LEDGER) is not None else coro
+        inside = ContainedCoroutine(coro) if in_run(where) else coro
         if before is not None:
             return before(loop, inside, context=where, **more)
         return asyncio.Task(inside, loop=loop, context=where, **more)

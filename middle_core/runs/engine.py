@@ -18,15 +18,14 @@ from typing import Final
 
 from middle_core.agui.fold import fold
 from middle_core.agui.gate import Cancelled, End, Failed, Finished, Gate
-from middle_core.auth.principal import CALLER, Principal
+from middle_core.auth.principal import Principal
 from middle_core.contract.outcomes import OutcomeCode
 from middle_core.errors import MiddleCoreError, RunLost, Superseded
 from middle_core.eventlog.follow import replay
 from middle_core.eventlog.port import EventLog, InterruptLog
 from middle_core.eventlog.records import Claim, Ending, Run, RunStatus
 from middle_core.events import Custom, Event, EventType, custom
-from middle_core.node_api.approvals import APPROVALS
-from middle_core.node_api.tool_ledger import LEDGER
+from middle_core.node_api.context import RunContext, enter
 from middle_core.runs.appender import Appender
 from middle_core.runs.graph.cut_calls import Cut
 from middle_core.runs.graph.graph_run import GraphRun
@@ -38,7 +37,6 @@ from middle_core.runs.intake.turn import rebuild
 from middle_core.runs.questions.answering import Answering, LogApprovals, to_go_on
 from middle_core.runs.questions.approval_card import offers_cards
 from middle_core.runs.questions.custom_event import QuestionForm, form_of
-from middle_core.stores.claims import CLAIM
 
 logger = logging.getLogger(__name__)
 
@@ -132,10 +130,8 @@ class Engine:
 
         Raises `CancelledError` where the attempt was superseded or its event loop closes: then nothing more is written.
         """
-        CLAIM.set(job.claim)
-        CALLER.set(job.principal)
-        LEDGER.set(LogLedger(self._log, job.claim))
-        APPROVALS.set(LogApprovals(self._questions, job.claim))
+        ledger, approvals = LogLedger(self._log, job.claim), LogApprovals(self._questions, job.claim)
+        enter(RunContext(claim=job.claim, caller=job.principal, ledger=ledger, approvals=approvals))
         gate = self._gate(job.run)
         answering = self._answering(job.claim, cards=offers_cards(job.asked.body), form=self._form(job))
         appender = Appender(self._log.writer(job.claim))
@@ -154,7 +150,7 @@ class Engine:
 
     async def end_lost(self, run: Run, claim: Claim) -> None:
         """End a run whose task is gone: keep its partial text, free its thread, say so with a typed error."""
-        CLAIM.set(claim)
+        enter(RunContext(claim=claim))
         gate = self._gate(run)
         async for record in replay(self._log, run.run_id):
             gate.feed(record.event)

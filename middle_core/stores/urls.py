@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from typing import Any, Final
 
 from middle_core.stores import copying
+from middle_core.stores.claims import ClaimSource, no_claim
 from middle_core.stores.copying import Copied
 from middle_core.stores.sqlite import store as sqlite
 from middle_core.stores.sqlite.departure import open_source
@@ -23,11 +24,14 @@ POSTGRES_NEEDS: Final = frozenset({"psycopg", "psycopg_pool", "langgraph.checkpo
 
 
 @asynccontextmanager
-async def open_store(url: str, *, direct_url: str = "", run_ttl_s: float = 0, bounds: TailBounds | None = None) -> AsyncIterator[Store]:
+async def open_store(
+    url: str, *, claim: ClaimSource = no_claim, direct_url: str = "", run_ttl_s: float = 0, bounds: TailBounds | None = None
+) -> AsyncIterator[Store]:
     """The store at `url`, made or brought to this version's schema if need be, closed at the end.
 
     Args:
         url: `sqlite:///folder/file.db`, `sqlite:////absolute/file.db`, or `postgresql://user:password@host/database`.
+        claim: gives the claim under which the calling code may write checkpoints.
         direct_url: the same Postgres past its PgBouncer, to listen on and to change the schema with.
         run_ttl_s: seconds after which a run that is over may be deleted with its events, on Postgres; 0 keeps all.
         bounds: how many records are kept in memory for followers on this replica.
@@ -36,13 +40,13 @@ async def open_store(url: str, *, direct_url: str = "", run_ttl_s: float = 0, bo
         DatabaseRefused: the URL names no database of ours, another process has it, its schema is newer, or it cannot be used.
     """
     if _scheme(url) in POSTGRES:
-        async with _postgres().open_store(url, direct_url=direct_url, run_ttl_s=run_ttl_s, bounds=bounds) as store:
+        async with _postgres().open_store(url, claim=claim, direct_url=direct_url, run_ttl_s=run_ttl_s, bounds=bounds) as store:
             yield store
         return
     _refuse_direct(direct_url)
     if run_ttl_s:
         raise DatabaseRefused("MIDDLE_CORE_RUN_TTL_DAYS is for Postgres, and MIDDLE_CORE_DATABASE_URL names a SQLite file. Unset one.")
-    async with sqlite.open_store(url, bounds=bounds) as store:
+    async with sqlite.open_store(url, claim=claim, bounds=bounds) as store:
         yield store
 
 

@@ -24,7 +24,8 @@ from langgraph.graph import END, START, StateGraph
 from middle_core.agents.approval import Card, needs_approval
 from middle_core.agents.dispatch import after_tools, route_tools, tools_node
 from middle_core.agents.knowledge_copilot.state import State
-from middle_core.node_api.approvals import APPROVALS, idempotency_key
+from middle_core.node_api.approvals import idempotency_key
+from middle_core.node_api.context import run_context
 from tests.fakes.models import call
 
 FILE = Path(os.environ.get("HITL_FILE", "/dev/null"))  # noqa: TID251 - how the test tells its server's process
@@ -102,7 +103,7 @@ def build() -> StateGraph[Any, Any, Any, Any]:
         return {"messages": [await model.ainvoke(state["messages"])]}
 
     async def run(state: Any, config: RunnableConfig) -> Any:
-        approvals = APPROVALS.get()
+        approvals = run_context().approvals
         assert approvals is not None
         asked = await approvals.of_call(state["key"])
         if asked is not None and asked.status == "approved":

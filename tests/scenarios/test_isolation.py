@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from langchain_core.messages import AIMessage
 
-from middle_core.auth.principal import CALLER, Credential, Principal
+from middle_core.auth.principal import Credential, Principal
+from middle_core.node_api.context import run_context
 from tests.fakes.graphs import chat, one_node
 from tests.fakes.models import ScriptedModel, finish
 from tests.fakes.stack import run_input, stack, user
@@ -66,13 +67,14 @@ async def test_forty_users_at_once_never_meet(tmp_path: Path) -> None:
 
     async def node(state: dict) -> dict:  # type: ignore[type-arg]
         nonlocal waiting
-        before = CALLER.get()
+        before = run_context().caller
         waiting += 1
         if waiting == 40:
             together.set()
         await together.wait()
         await asyncio.sleep(0)
-        after = CALLER.get()
+        after = run_context().caller
+        assert after is not None
         assert before is after
         return {"messages": [AIMessage(f"{after.subject} said {state['messages'][-1].content}")]}
 

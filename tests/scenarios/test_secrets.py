@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from middle_core.agents.knowledge_copilot.graph import build
-from middle_core.auth.principal import CALLER, Credential
+from middle_core.auth.principal import Credential
 from middle_core.auth.verify import secret_verifier
 from middle_core.demo import backend_core
 from middle_core.events import RunId
 from middle_core.masking import mask
+from middle_core.node_api.context import run_context
 from middle_core.telemetry import JsonFormatter, PlainFormatter
 from tests.fakes.graphs import one_node
 from tests.fakes.http_server import serving
@@ -92,7 +93,9 @@ async def test_a_token_stays_with_its_run_and_goes_with_it(tmp_path: Path) -> No
     held: list[Credential] = []
 
     async def node(_state: object) -> dict[str, object]:
-        held.append(CALLER.get().credential)
+        caller = run_context().caller
+        assert caller is not None
+        held.append(caller.credential)
         return {}
 
     async with stack(tmp_path, agents={"default": lambda: one_node(node)}) as server:

@@ -24,9 +24,9 @@ from langgraph.types import Command
 
 from middle_core.agui.endings import refused
 from middle_core.events import Custom, Event, EventType, custom
+from middle_core.node_api.context import run_context
 from middle_core.node_api.emit import Emitted
 from middle_core.node_api.outcomes import metadata, outcome_of
-from middle_core.node_api.page_tools import PAGE_TOOLS
 from middle_core.runs.graph.asides import Aside, Fates
 from middle_core.runs.graph.content import declined, tool_text
 from middle_core.runs.graph.event_queue import EventQueue
@@ -279,7 +279,7 @@ class CallbackHandler(StreamMessagesHandler):
         # Its own assistant message, as the SDK has it: no message of the thread holds this call.
         message_id = self._ids.message(call["id"])
         self._emitted.setdefault(namespace, set()).add(message_id)
-        if call["name"] in PAGE_TOOLS.get():
+        if call["name"] in run_context().page_tools:
             # The page runs its own tools for calls that are left without a result, and asks again with the result. It must not.
             self.fates.unkept.add(message_id)
         return self.streams.whole_message(AIMessage("", id=message_id, **calls))

@@ -19,7 +19,7 @@ from langgraph.types import Command
 from middle_core.agui.endings import cut_off
 from middle_core.errors import InterruptUnknown, MiddleCoreError
 from middle_core.events import Custom, Event, EventType, RunId, ThreadId, custom
-from middle_core.node_api.page_tools import PAGE_TOOLS
+from middle_core.node_api.context import enter, run_context
 from middle_core.runs.containment import cancel_and_wait
 from middle_core.runs.graph.asides import Aside, asides_after, merged, owner_of
 from middle_core.runs.graph.asides import before as standing_before
@@ -248,7 +248,7 @@ class GraphRun:
                 await self._pump(more, handler)
                 continue
             self._interrupted = False
-            PAGE_TOOLS.set(frozenset(one["name"] for one in (self._turn or Turn()).tools))
+            enter(replace(run_context(), page_tools=frozenset(one["name"] for one in (self._turn or Turn()).tools)))
             config = configured(self._thread_id)
             config["callbacks"] = [handler]
             if "recursion_limit" not in (source.graph.config or {}):

@@ -18,7 +18,7 @@ from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.checkpoint.postgres.base import BasePostgresSaver
 from langgraph.checkpoint.serde.types import ERROR
 
-from middle_core.stores.claims import claim_on
+from middle_core.stores.claims import ClaimSource, claim_on
 from middle_core.stores.postgres.database import Connection, PostgresDatabase
 from middle_core.stores.postgres.inline import WrappedSerializer, jsonb_safe
 
@@ -32,8 +32,9 @@ class FencedPostgresSaver(BasePostgresSaver):
     A method that a newer LangGraph adds to write is not passed on: `BaseCheckpointSaver` raises NotImplementedError for it.
     """
 
-    def __init__(self, database: PostgresDatabase) -> None:
+    def __init__(self, database: PostgresDatabase, claim: ClaimSource) -> None:
         super().__init__()
+        self._claim = claim
         self.serde = WrappedSerializer(self.serde)
         self._database = database
 
@@ -68,7 +69,7 @@ class FencedPostgresSaver(BasePostgresSaver):
         """Save a checkpoint."""
         safe = jsonb_safe(checkpoint)
         return await self._database.transact(
-            claim_on(str(config["configurable"]["thread_id"])),
+            claim_on(str(config["configurable"]["thread_id"]), self._claim),
             lambda db: self._on(db).aput(config, safe, metadata, new_versions),
         )
 
@@ -76,13 +77,13 @@ class FencedPostgresSaver(BasePostgresSaver):
         """Save what a task wrote before its step is complete. Of an error its type only: its text may hold a password of the agent's."""
         safe = [(channel, type(value).__name__ if channel == ERROR else value) for channel, value in writes]
         await self._database.transact(
-            claim_on(str(config["configurable"]["thread_id"])),
+            claim_on(str(config["configurable"]["thread_id"]), self._claim),
             lambda db: self._on(db).aput_writes(config, safe, task_id, task_path),
         )
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Delete the thread's checkpoints, as the run that holds it. A thread as a whole: `EventLog.delete_thread`."""
-        await self._database.transact(claim_on(str(thread_id)), lambda db: self._on(db).adelete_thread(str(thread_id)))
+        await self._database.transact(claim_on(str(thread_id), self._claim), lambda db: self._on(db).adelete_thread(str(thread_id)))
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Drop what no run needs any more, as the run that holds the thread. Raises ValueError for another strategy than `keep_latest`.
@@ -93,7 +94,7 @@ class FencedPostgresSaver(BasePostgresSaver):
         if strategy != "keep_latest":
             raise ValueError(f"There is no strategy {strategy!r}: the newest checkpoint of each namespace is kept.")
         for thread_id in map(str, thread_ids):
-            await self._database.transact(claim_on(thread_id), _nothing, to_disk=False)
+            await self._database.transact(claim_on(thread_id, self._claim), _nothing, to_disk=False)
             async with self._database.connection() as db:
                 await self._on(db).aprune([thread_id], strategy=strategy)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from middle_core.stores.claims import ClaimSource, no_claim
 from middle_core.stores.postgres import schema
 from middle_core.stores.postgres.address import address_of
 from middle_core.stores.postgres.checkpoints import FencedPostgresSaver
@@ -19,7 +20,9 @@ from middle_core.stores.tail import TailBounds, Tails
 
 
 @asynccontextmanager
-async def open_store(url: str, *, direct_url: str = "", run_ttl_s: float = 0, bounds: TailBounds | None = None) -> AsyncIterator[Store]:
+async def open_store(
+    url: str, *, claim: ClaimSource = no_claim, direct_url: str = "", run_ttl_s: float = 0, bounds: TailBounds | None = None
+) -> AsyncIterator[Store]:
     """See `stores.urls.open_store`."""
     address = address_of(url, direct_url)
     await schema.reachable(address)
@@ -35,7 +38,7 @@ async def open_store(url: str, *, direct_url: str = "", run_ttl_s: float = 0, bo
             yield Store(
                 log=log,
                 questions=PostgresInterrupts(database),
-                saver=FencedPostgresSaver(database),
+                saver=FencedPostgresSaver(database, claim),
                 replicas=PostgresReplicas(database, hints),
                 shared=True,
             )

@@ -34,7 +34,7 @@ from langgraph.checkpoint.serde.types import ERROR
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-from middle_core.stores.claims import claim_on
+from middle_core.stores.claims import ClaimSource, claim_on
 from middle_core.stores.sqlite.database import SqliteDatabase
 
 _PUT: Final = """
@@ -66,14 +66,14 @@ _PRUNE: Final = (
 
 
 @asynccontextmanager
-async def open_saver(database: SqliteDatabase) -> AsyncIterator[BaseCheckpointSaver[str]]:
+async def open_saver(database: SqliteDatabase, claim: ClaimSource) -> AsyncIterator[BaseCheckpointSaver[str]]:
     """The saver that writes through the database's writer; makes LangGraph's tables if absent. Close it before the database.
 
     Its writes raise `Superseded` if the claim does not hold any more, and `Unclaimed` outside of a run or
     for another thread than the claim's.
     """
     async with aiosqlite.connect(database.path, timeout=10, isolation_level=None) as connection:
-        saver = FencedSqliteSaver(connection, database)
+        saver = FencedSqliteSaver(connection, database, claim)
         await saver.setup()
         # From here on it only reads: a write method that a newer LangGraph adds fails instead of passing the fence.
         await connection.execute("PRAGMA query_only = ON")
@@ -83,8 +83,9 @@ async def open_saver(database: SqliteDatabase) -> AsyncIterator[BaseCheckpointSa
 class FencedSqliteSaver(AsyncSqliteSaver):
     """LangGraph's SQLite saver (langgraph-checkpoint-sqlite 3.1) with its three writes replaced, and its listing paged."""
 
-    def __init__(self, connection: aiosqlite.Connection, database: SqliteDatabase) -> None:
+    def __init__(self, connection: aiosqlite.Connection, database: SqliteDatabase, claim: ClaimSource) -> None:
         super().__init__(connection)
+        self._claim = claim
         self._database = database
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
@@ -158,7 +159,7 @@ class FencedSqliteSaver(AsyncSqliteSaver):
             for statement in _DELETE:
                 db.execute(statement, (str(thread_id),))
 
-        await self._database.transact(claim_on(str(thread_id)), work)
+        await self._database.transact(claim_on(str(thread_id), self._claim), work)
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Drop what no run needs any more, as the run that holds the thread. Raises ValueError for another strategy than `keep_latest`."""
@@ -171,10 +172,10 @@ class FencedSqliteSaver(AsyncSqliteSaver):
                 for statement in _PRUNE:
                     db.execute(statement, (thread_id,))
 
-            await self._database.transact(claim_on(thread_id), work, to_disk=False)
+            await self._database.transact(claim_on(thread_id, self._claim), work, to_disk=False)
 
     async def _write(self, thread_id: str, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
         def work(db: sqlite3.Connection) -> None:
             db.executemany(statement, rows)
 
-        await self._database.transact(claim_on(thread_id), work, to_disk=False)
+        await self._database.transact(claim_on(thread_id, self._claim), work, to_disk=False)

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from middle_core.stores.alone import Alone
+from middle_core.stores.claims import ClaimSource, no_claim
 from middle_core.stores.sqlite.checkpoints import open_saver
 from middle_core.stores.sqlite.database import SqliteDatabase
 from middle_core.stores.sqlite.file import database_path, schema_version
@@ -17,11 +18,11 @@ from middle_core.stores.tail import TailBounds, Tails
 
 
 @asynccontextmanager
-async def open_store(url: str, *, bounds: TailBounds | None = None) -> AsyncIterator[Store]:
+async def open_store(url: str, *, claim: ClaimSource = no_claim, bounds: TailBounds | None = None) -> AsyncIterator[Store]:
     """See `stores.urls.open_store`."""
     tails = Tails(bounds)
     try:
-        async with SqliteDatabase.open(url) as database, open_saver(database) as saver:
+        async with SqliteDatabase.open(url) as database, open_saver(database, claim) as saver:
             log = SqliteEventLog(database, tails)
             yield Store(log=log, questions=SqliteInterrupts(database), saver=saver, replicas=Alone(), shared=False)
     finally:

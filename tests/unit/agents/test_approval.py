@@ -15,7 +15,8 @@ from middle_core.agents.approval_results import EXPIRED, LEFT, NO_CARD, NOBODY, 
 from middle_core.contract.cards import MARK
 from middle_core.errors import ErrorCode
 from middle_core.events import ToolOutcome
-from middle_core.node_api.approvals import APPROVALS, MAX_CARD_CHARS, Approval, digest
+from middle_core.node_api.approvals import MAX_CARD_CHARS, Approval, digest
+from middle_core.node_api.context import within
 from middle_core.node_api.outcomes import ToolResult, outcome_of, result
 from tests.unit.agents.graphs import CONFIG, calls, graph_of, human, results
 
@@ -63,9 +64,8 @@ def a_row(question: Mapping[str, Any], **changes: Any) -> Approval:
 @pytest.fixture
 def rows() -> Iterator[Rows]:
     rows = Rows()
-    token = APPROVALS.set(rows)
-    yield rows
-    APPROVALS.reset(token)
+    with within(approvals=rows):
+        yield rows
 
 
 def sender(sent: list[str], **options: Any) -> BaseTool:

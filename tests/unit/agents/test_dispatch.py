@@ -32,8 +32,9 @@ from middle_core.agents.sync_tools import stop_requested
 from middle_core.contract.outcomes import CallOutcome, OutcomeCode
 from middle_core.errors import BackendUnavailable, ErrorCode, Superseded
 from middle_core.events import ToolOutcome
+from middle_core.node_api.context import within
 from middle_core.node_api.outcomes import ToolResult, outcome_of, result
-from middle_core.node_api.tool_ledger import LEDGER, LedgerLine
+from middle_core.node_api.tool_ledger import LedgerLine
 from middle_core.runs.graph.log_ledger import LogLedger
 from middle_core.stores.urls import open_store
 from tests.contracts.eventlog_contract import start
@@ -46,9 +47,8 @@ SECRET = "postgres://user:hunter2@db/prod"  # as in the text of a driver's excep
 @pytest.fixture
 def ledger() -> Iterator[MemoryLedger]:
     ledger = MemoryLedger()
-    token = LEDGER.set(ledger)
-    yield ledger
-    LEDGER.reset(token)
+    with within(ledger=ledger):
+        yield ledger
 
 
 @asynccontextmanager
@@ -69,9 +69,8 @@ async def ledger_of(kind: str, folder: Path) -> AsyncIterator[Callable[[], Await
         return {key: line.status for key, line in ledger.lines.items()}
 
     if kind != "in the log":
-        token = LEDGER.set(ledger if kind == "in memory" else None)
-        yield in_memory
-        LEDGER.reset(token)
+        with within(ledger=ledger if kind == "in memory" else None):
+            yield in_memory
         return
     async with open_store(f"sqlite:///{folder / 'log.sqlite'}") as store:
         log = store.log
@@ -80,9 +79,8 @@ async def ledger_of(kind: str, folder: Path) -> AsyncIterator[Callable[[], Await
         async def in_the_log() -> dict[str, str]:
             return {call.tool_call_id: call.status for call in await log.tool_calls(started.claim.thread_id)}
 
-        token = LEDGER.set(LogLedger(log, started.claim))
-        yield in_the_log
-        LEDGER.reset(token)
+        with within(ledger=LogLedger(log, started.claim)):
+            yield in_the_log
 
 
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])
@@ -438,10 +436,8 @@ async def test_a_ledger_that_fails_fails_the_run_and_is_not_blamed_on_the_tool()
         """Act."""
         raise AssertionError("it ran unrecorded")
 
-    token = LEDGER.set(Broken())
-    with pytest.raises(Superseded):
+    with within(ledger=Broken()), pytest.raises(Superseded):
         await graph_of([act], calls(("c0", "act", {}))).ainvoke(human(), CONFIG)
-    LEDGER.reset(token)
 
 
 CLIENT_TOOL: dict[str, Any] = {"name": "pick_colour", "description": "In the page.", "parameters": {"type": "object", "properties": {}}}

@@ -16,7 +16,8 @@ from pydantic import BaseModel, Field, create_model
 
 from middle_core.agents.approval import Card, needs_approval
 from middle_core.agents.editable import Editable
-from middle_core.node_api.approvals import APPROVALS, digest, edits_of, plain
+from middle_core.node_api.approvals import digest, edits_of, plain
+from middle_core.node_api.context import within
 from tests.unit.agents.graphs import CONFIG, calls, graph_of, human, results
 from tests.unit.agents.test_approval import Rows, a_row
 
@@ -153,14 +154,11 @@ async def test_what_a_person_changed_runs_exactly_so_or_they_are_asked_again(edi
 
     made = needs_approval(describe=describe, editable=NAMES)(tool("send", args_schema=Letter, description="Send.")(send))
     rows = Rows()
-    token = APPROVALS.set(rows)
-    try:
+    with within(approvals=rows):
         graph = graph_of([made], calls(("c1", "send", GIVEN)))
         [asked] = (await graph.ainvoke(human(), CONFIG))["__interrupt__"]
         rows.row = a_row(asked.value, status="edited" if edits else "approved", answer={"approved": True, "edits": edits})
         state = await graph.ainvoke(Command(resume={asked.id: True}), CONFIG)
-    finally:
-        APPROVALS.reset(token)
     final = {**GIVEN, **plain(edits)}
     if sent:
         assert rows.digests == [digest({**GIVEN, **edits_of({"edits": edits})})]

@@ -9,10 +9,10 @@ from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import BaseTool, ToolException, tool
 from langgraph.types import Command
 
-from middle_core.auth.principal import CALLER, Credential, Principal
+from middle_core.auth.principal import Credential, Principal
 from middle_core.contract.outcomes import CallOutcome
 from middle_core.errors import Forbidden, NotFound
-from middle_core.node_api.approvals import APPROVALS
+from middle_core.node_api.context import within
 from middle_core.node_api.outcomes import outcome_of
 from tests.unit.agents.graphs import CONFIG, calls, graph_of, human, results
 from tests.unit.agents.test_approval import Rows, sender
@@ -103,14 +103,10 @@ async def test_the_page_is_not_left_with_a_call_that_it_must_not_run(message: AI
 
 
 async def test_a_refusal_names_the_role_that_is_missing() -> None:
-    rows = APPROVALS.set(Rows())
     credential = Credential("t", 0)
-    reader = CALLER.set(Principal("issuer", "subject", "A reader", frozenset({"reader"}), 0, {}, credential))
-    try:
+    reader = Principal("issuer", "subject", "A reader", frozenset({"reader"}), 0, {}, credential)
+    with within(approvals=Rows(), caller=reader):
         found = await outcome(sender([], roles=("admin",), doing="Sending"), calls(("c0", "send", {"to": "bob"})))
-    finally:
-        APPROVALS.reset(rows)
-        CALLER.reset(reader)
     assert (found.outcome, found.code, found.message) == ("refused", "forbidden", "Sending needs the role admin.")
 
 

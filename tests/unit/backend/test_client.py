@@ -15,12 +15,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from middle_core.auth.principal import CALLER, Credential, Principal
+from middle_core.auth.principal import Credential, Principal
 from middle_core.backend.client import REFUSALS, BackendClient, retry_after, safe_detail, segment
 from middle_core.backend.contract.models import IngestRequest, JobStatus
 from middle_core.demo.backend_core import create_app
 from middle_core.demo.issuer import DevIssuer
 from middle_core.errors import BackendUnavailable, Forbidden, InvalidRequest, MiddleCoreError, NotFound, RateLimited, TooLarge, Unauthorized
+from middle_core.node_api.context import within
 from tests.fakes.http_server import Handler, HttpServer, Request, always, answer, closed_port, http_client, never, serving
 
 TOKEN = "eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiJhIn0.c2ln-_AZaz09"
@@ -32,11 +33,8 @@ PROBLEM = {"Content-Type": "application/problem+json"}
 
 @contextmanager
 def calling_with(token: str) -> Iterator[None]:
-    reset = CALLER.set(Principal("i", "s", "n", None, 1.0, {}, Credential(token, 1.0)))
-    try:
+    with within(caller=Principal("i", "s", "n", None, 1.0, {}, Credential(token, 1.0))):
         yield
-    finally:
-        CALLER.reset(reset)
 
 
 async def ask(handler: Handler, call: Callable[[BackendClient], Awaitable[object]], *, timeout_s: float = 5.0) -> tuple[object, HttpServer]:

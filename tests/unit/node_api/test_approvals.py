@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from middle_core.node_api.approvals import IDEMPOTENCY_KEY, digest, edits_of, idempotency_key, plain
+from middle_core.node_api.approvals import digest, edits_of, idempotency_key, plain
+from middle_core.node_api.context import within
 
 JSON: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
@@ -68,6 +69,5 @@ def test_changes_are_made_visible_too() -> None:
 def test_only_an_approved_action_has_a_key() -> None:
     with pytest.raises(LookupError):
         idempotency_key()
-    token = IDEMPOTENCY_KEY.set("approval-1")
-    assert idempotency_key() == "approval-1"
-    IDEMPOTENCY_KEY.reset(token)
+    with within(idempotency_key="approval-1"):
+        assert idempotency_key() == "approval-1"

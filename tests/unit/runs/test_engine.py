@@ -21,6 +21,7 @@ from middle_core.auth.principal import Credential, Principal
 from middle_core.errors import NotFound
 from middle_core.eventlog.records import Claim, Ending, RunStatus
 from middle_core.events import ClientThreadId, Custom, Event, Record, RunId
+from middle_core.node_api.context import current_claim
 from middle_core.runs.engine import Engine, StopCause
 from middle_core.runs.follower import Follower, SentAway
 from middle_core.runs.graph.source import GraphSource
@@ -76,7 +77,7 @@ class Parts:
 
 @asynccontextmanager
 async def parts(home: Path, graph: Callable[[BaseCheckpointSaver[str]], Graph]) -> AsyncIterator[Parts]:
-    async with SqliteDatabase.open(f"sqlite:///{home / 'log.db'}") as database, open_saver(database) as saver:
+    async with SqliteDatabase.open(f"sqlite:///{home / 'log.db'}") as database, open_saver(database, current_claim) as saver:
         log, questions = HeldLog(database, Tails()), SqliteInterrupts(database)
         source = GraphSource("a", graph(saver), AgentRules(client_writable=frozenset(), server_tools=frozenset()))
         engine = Engine(log, questions, {"a": source}, max_event_bytes=1_000_000, approval_ttl_s=60)

@@ -19,13 +19,14 @@ from langgraph.checkpoint.memory import InMemorySaver
 from middle_core.agents.knowledge_copilot.graph import MAX_ROUNDS, rounds_so_far
 from middle_core.agents.knowledge_copilot.tools import fitting
 from middle_core.agents.registry import Agent, AgentDeps, load
-from middle_core.auth.principal import CALLER, Credential, Principal
+from middle_core.auth.principal import Credential, Principal
 from middle_core.backend.client import BackendClient
 from middle_core.backend.contract.models import SourceKind
 from middle_core.demo.backend_core import create_app
 from middle_core.demo.library import Document
 from middle_core.errors import Unauthorized
 from middle_core.models.offline.model import OfflineModel
+from middle_core.node_api.context import within
 from tests.fakes.models import ScriptedModel, call
 from tests.unit.agents.graphs import calls, results
 
@@ -70,9 +71,9 @@ async def verify(token: str) -> Principal:
 
 @pytest.fixture
 def caller() -> Iterator[Callable[[str], None]]:
-    token = CALLER.set(principal("reader", "reader"))
-    yield lambda name: CALLER.get().credential.refresh(Credential(name, time.time() + 1000))
-    CALLER.reset(token)
+    reader = principal("reader", "reader")
+    with within(caller=reader):
+        yield lambda name: reader.credential.refresh(Credential(name, time.time() + 1000))
 
 
 @asynccontextmanager

@@ -14,7 +14,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, Too
 from langgraph.graph import END, START, MessagesState, StateGraph
 from pydantic import BaseModel, SecretStr, ValidationError
 
-from middle_core.auth.principal import CALLER, Credential, Principal
+from middle_core.auth.principal import Credential, Principal
 from middle_core.errors import (
     InvalidRequest,
     ModelBadRequest,
@@ -26,6 +26,7 @@ from middle_core.errors import (
 )
 from middle_core.models.cerebras.model import ChatCerebras, Waiting
 from middle_core.models.coalesce import Coalesce
+from middle_core.node_api.context import RunContext, enter
 from middle_core.node_api.emit import progress
 from tests.fakes.cerebras_server import ERRORS, FAILED_CALLS, SCRIPTS, TOO_LONG, Call, CerebrasServer, Reply, serve_in_thread
 
@@ -172,7 +173,7 @@ async def test_nothing_of_the_person_or_the_machine_goes_to_the_provider(
     server: CerebrasServer, make: Make, monkeypatch: pytest.MonkeyPatch
 ):
     ann = Principal("issuer", "ann", "Ann", None, 9e9, {"email": "ann@example.org"}, Credential("header.payload.signature", 9e9))
-    CALLER.set(ann)
+    enter(RunContext(caller=ann))
     monkeypatch.setenv("CEREBRAS_CUSTOM_HEADERS", "X-Team: secret\nAuthorization: Bearer other")
     monkeypatch.setenv("CEREBRAS_API_KEY", "key-of-the-environment")
     monkeypatch.setenv("CEREBRAS_BASE_URL", "http://127.0.0.1:1")

@@ -13,10 +13,10 @@ from langgraph.graph import END, START, StateGraph
 
 from middle_core.errors import StoreUnavailable, Superseded, Unclaimed
 from middle_core.eventlog.records import Claim
-from middle_core.stores.claims import CLAIM
 from middle_core.stores.store import Store
 from middle_core.stores.urls import open_store
 from tests.contracts.eventlog_contract import adopt, start
+from tests.fakes.claims import CLAIM
 
 
 class State(TypedDict, total=False):
@@ -28,7 +28,7 @@ class State(TypedDict, total=False):
 
 @pytest.fixture
 async def store(url: str) -> AsyncIterator[Store]:
-    async with open_store(url) as store:
+    async with open_store(url, claim=CLAIM.get) as store:
         yield store
 
 
@@ -117,7 +117,7 @@ async def test_outside_of_a_run_nothing_is_written(store: Store) -> None:
 
 
 async def test_after_the_store_is_closed_it_is_unavailable(url: str) -> None:
-    async with open_store(url) as store:
+    async with open_store(url, claim=CLAIM.get) as store:
         saver = store.saver
     with pytest.raises(StoreUnavailable):
         await saver.aget_tuple({"configurable": {"thread_id": "t"}})

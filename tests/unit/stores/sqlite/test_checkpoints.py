@@ -26,12 +26,12 @@ from middle_core.errors import Superseded, Unclaimed
 from middle_core.eventlog.port import EventLog
 from middle_core.eventlog.records import Claim, Started
 from middle_core.events import ThreadId
-from middle_core.stores.claims import CLAIM
 from middle_core.stores.sqlite.checkpoints import open_saver
 from middle_core.stores.sqlite.database import SqliteDatabase
 from middle_core.stores.sqlite.log import SqliteEventLog
 from middle_core.stores.tail import Tails
 from tests.contracts.eventlog_contract import adopt, end, start, text
+from tests.fakes.claims import CLAIM
 
 
 class State(TypedDict):
@@ -57,7 +57,7 @@ def log(database: SqliteDatabase) -> EventLog:
 
 @pytest.fixture
 async def saver(database: SqliteDatabase) -> AsyncIterator[BaseCheckpointSaver[str]]:
-    async with open_saver(database) as saver:
+    async with open_saver(database, CLAIM.get) as saver:
         yield saver
 
 
