@@ -18,7 +18,7 @@ from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.checkpoint.postgres.base import BasePostgresSaver
 from langgraph.checkpoint.serde.types import ERROR
 
-from middle_core.stores.claims import ClaimSource, claim_on
+from middle_core.stores.claims import ClaimSource, claim_on, no_claim
 from middle_core.stores.postgres.database import Connection, PostgresDatabase
 from middle_core.stores.postgres.inline import WrappedSerializer, jsonb_safe
 
@@ -32,7 +32,7 @@ class FencedPostgresSaver(BasePostgresSaver):
     A method that a newer LangGraph adds to write is not passed on: `BaseCheckpointSaver` raises NotImplementedError for it.
     """
 
-    def __init__(self, database: PostgresDatabase, claim: ClaimSource) -> None:
+    def __init__(self, database: PostgresDatabase, claim: ClaimSource = no_claim) -> None:
         super().__init__()
         self._claim = claim
         self.serde = WrappedSerializer(self.serde)

@@ -34,7 +34,7 @@ from langgraph.checkpoint.serde.types import ERROR
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-from middle_core.stores.claims import ClaimSource, claim_on
+from middle_core.stores.claims import ClaimSource, claim_on, no_claim
 from middle_core.stores.sqlite.database import SqliteDatabase
 
 _PUT: Final = """
@@ -66,7 +66,7 @@ _PRUNE: Final = (
 
 
 @asynccontextmanager
-async def open_saver(database: SqliteDatabase, claim: ClaimSource) -> AsyncIterator[BaseCheckpointSaver[str]]:
+async def open_saver(database: SqliteDatabase, claim: ClaimSource = no_claim) -> AsyncIterator[BaseCheckpointSaver[str]]:
     """The saver that writes through the database's writer; makes LangGraph's tables if absent. Close it before the database.
 
     Its writes raise `Superseded` if the claim does not hold any more, and `Unclaimed` outside of a run or
