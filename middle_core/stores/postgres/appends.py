@@ -11,6 +11,7 @@ and was read already. Such records are kept for a while, and come back under the
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -22,7 +23,9 @@ from middle_core.errors import StoreUnavailable, Superseded
 from middle_core.eventlog.records import Claim
 from middle_core.events import Record, RunId
 from middle_core.stores.encoding import Encoded
-from middle_core.stores.postgres.database import Connection, PostgresDatabase, fence
+from middle_core.stores.postgres.database import Connection, PostgresDatabase, fence, passes
+
+logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -133,34 +136,41 @@ class Appends:
         failed: Exception | None = None
         rows: dict[int, tuple[int, int]] = {}
         try:
-            rows = await self._insert(batch, to_disk=to_disk)
+            rows.update(await self._insert(batch, to_disk=to_disk))
             for index, append in enumerate(batch):
                 if index not in rows and append.after is not None and await self._restored(append.claim, append.after):
                     again = await self._insert([append], to_disk=to_disk)
-                    if 0 in again:
-                        rows[index] = again[0]
-        except (StoreUnavailable, psycopg.Error) as error:
+                    rows |= {index: again[0]} if again else {}
+        except Exception as error:  # of any kind, else the lane would end, and every append after this one would wait for ever
+            if len(batch) > 1 and not rows and isinstance(error.__cause__, psycopg.Error) and not passes(error):
+                for append in batch:  # what Postgres does not take is one run's, and ends that run alone
+                    await self._write([append], to_disk=to_disk)
+                return
+            logger.warning("appends failed", extra={"appends": len(batch)}, exc_info=error)
             failed = error
         for index, append in enumerate(batch):
-            self._room.release()
-            self._under_way.remove(append)
-            records: list[Record] = []
-            if index in rows:
-                floor, at = rows[index]
-                records = records_of(append.claim, append.encoded, floor=floor, at=at)
-                self._keep(records, to_disk=to_disk)
-                self._committed(records)
-            if append.done.done():  # its caller was cancelled
-                continue
-            if failed is not None:
-                unavailable = StoreUnavailable()
-                unavailable.__cause__ = failed
-                append.done.set_exception(unavailable)
-            elif index not in rows:
-                append.done.set_exception(Superseded())
-            else:
-                append.done.set_result(records)
+            self._settle(append, rows.get(index), failed, to_disk=to_disk)
         self._work.set()
+
+    def _settle(self, append: _Append, row: tuple[int, int] | None, failed: Exception | None, *, to_disk: bool) -> None:
+        """Say what became of the append. row: the seq before it and its time, if it is written."""
+        self._room.release()
+        self._under_way.remove(append)
+        records: list[Record] = []
+        if row is not None:
+            records = records_of(append.claim, append.encoded, floor=row[0], at=row[1])
+            self._keep(records, to_disk=to_disk)
+            self._committed(records)
+        if append.done.done():  # its caller was cancelled
+            return
+        if row is not None:
+            append.done.set_result(records)
+        elif failed is None:
+            append.done.set_exception(Superseded())
+        else:
+            unavailable = StoreUnavailable()
+            unavailable.__cause__ = failed
+            append.done.set_exception(unavailable)
 
     def forget(self, run_id: RunId) -> None:
         """The run is over here: nothing of it is kept."""

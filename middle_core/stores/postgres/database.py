@@ -116,7 +116,7 @@ class PostgresDatabase:
                 number = begun["number"]
                 results.append(await work(db))
         except StoreUnavailable as broken:
-            if not results or not _passes(broken) or not await self._committed(number):
+            if not results or not passes(broken) or not await self._committed(number):
                 raise
         return results[0]
 
@@ -137,7 +137,7 @@ class PostgresDatabase:
             try:
                 return await attempt()
             except StoreUnavailable as error:
-                if not _passes(error) or loop.time() + pause > due:
+                if not passes(error) or loop.time() + pause > due:
                     raise
             await asyncio.sleep(pause)
             pause = min(pause * 2, LONGEST_RETRY_S)
@@ -179,7 +179,7 @@ class PostgresDatabase:
             raise StoreUnavailable
 
 
-def _passes(error: StoreUnavailable) -> bool:
+def passes(error: Exception) -> bool:
     """Whether a later try may succeed: the connection broke, there was none, or two transactions met. Not where this replica closes."""
     cause = error.__cause__
     if not isinstance(cause, psycopg.OperationalError) or isinstance(cause, PoolClosed):

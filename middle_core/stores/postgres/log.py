@@ -182,6 +182,7 @@ class PostgresEventLog:
         beat = await self._database.write(work)
         for run_id in beat.superseded:
             self._tails.forget(run_id)
+            self._appends.forget(run_id)
         return beat
 
     async def append(self, claim: Claim, events: Sequence[Event], *, ending: Ending | None = None) -> list[Record]:

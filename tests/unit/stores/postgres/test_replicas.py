@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import psycopg
 import pytest
 
-from middle_core.errors import Superseded
+from middle_core.errors import StoreUnavailable, Superseded
 from middle_core.eventlog.follow import follow
 from middle_core.eventlog.records import Claim, Ending, RunStatus
 from middle_core.events import ClientThreadId, Record, RunId
@@ -107,3 +107,13 @@ async def test_followers_that_wait_hold_no_connection(here: Store, there: Store,
         assert used <= 2 * (8 + 1) + 1, "two pools, two listeners, and this one"
         await write(here, started.claim, 1)
         assert all(await asyncio.gather(*waiting))
+
+
+async def test_what_postgres_does_not_take_ends_its_own_run_alone(here: Store) -> None:
+    """Appends of many runs share a statement. A text with U+0000 fails on its own, and those beside it are written."""
+    runs = [await start(here.log) for _ in range(10)]
+    odd = {"type": "ODD\x00"}
+    appends = [here.log.append(one.claim, [odd if number == 4 else text("x")]) for number, one in enumerate(runs)]
+    done = await asyncio.gather(*appends, return_exceptions=True)
+    assert [isinstance(one, StoreUnavailable) for one in done] == [number == 4 for number in range(10)]
+    await asyncio.gather(*(write(here, one.claim, 2) for one in runs))
