@@ -29,6 +29,7 @@ from middle_core.models.cerebras.model import Waiting
 from middle_core.models.factory import build_model, close_model
 from middle_core.node_api.context import current_claim
 from middle_core.node_api.emit import progress
+from middle_core.runs.adoption import Adoption
 from middle_core.runs.engine import Engine
 from middle_core.runs.graph.source import GraphSource
 from middle_core.runs.intake.turn import AgentRules
@@ -96,15 +97,23 @@ async def open_parts(settings: Settings, specs: Mapping[str, Any]) -> AsyncItera
         )
         replica = f"{socket.gethostname()}-{uuid_utils.uuid4().hex[:8]}"
         async with Supervisor(
-            store.log, store.questions, store.replicas, engine, replica=replica, beat_s=settings.beat_s, lease_s=settings.lease_s
+            store.log,
+            store.questions,
+            store.replicas,
+            engine,
+            replica=replica,
+            beat_s=settings.beat_s,
+            lease_s=settings.lease_s,
+            orphan_timeout_s=settings.orphan_timeout_s,
+            grace_s=settings.disconnect_grace_s,
         ) as supervisor:
             service = RunService(
                 store.log,
                 store.questions,
                 supervisor,
+                Adoption(store.log, engine, supervisor),
                 sources,
                 stop_wait_s=settings.stop_wait_s,
-                disconnect_grace_s=settings.disconnect_grace_s,
             )
             default = settings.default_agent or next(iter(agents))
             info = Info(

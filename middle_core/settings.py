@@ -68,6 +68,7 @@ class Settings(BaseSettings):
 
     heartbeat_s: float = Field(default=10.0, gt=0)
     lease_s: float = Field(default=15.0, gt=0)
+    orphan_timeout_s: float = Field(default=600.0, gt=0)
     beat_s: float = Field(default=5.0, gt=0)
     drain_s: float = Field(default=20.0, ge=0)
     max_stream_s: float = Field(default=0.0, ge=0)

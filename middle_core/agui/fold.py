@@ -66,6 +66,11 @@ def fold(events: Iterable[Event]) -> list[PartialMessage]:
         elif kind == "CUSTOM" and event.get("name") == Custom.TURN:
             for said in event["value"]["messages"]:
                 messages.setdefault(said["id"], PartialMessage(said["id"], said=said))
+        elif kind == "CUSTOM" and event.get("name") == Custom.ATTEMPT:
+            # What the attempt before had finished stands in the checkpoint. What it had begun is said anew.
+            messages = {one.message_id: one for one in messages.values() if one.said is not None}
+            calls.clear()
+            deltas.clear()
     for message_id, message in messages.items():
         message.text = "".join(deltas.get(f"text {message_id}", ()))
         message.reasoning = "".join(deltas.get(f"reasoning {message_id}", ()))

@@ -78,16 +78,19 @@ class EventLog(Protocol):
     async def running_on(self, replica: str) -> list[Run]:
         """The active runs that this replica owns, whether or not their leases are over."""
 
-    async def orphans(self, replica: str) -> list[Run]:
-        """The active runs that no living replica owns, as `replica` sees it: they were released, or their lease is over.
+    async def run_input(self, run_id: RunId) -> bytes | None:
+        """`NewRun.input` of an active run. None where it has none, where it has ended, and where there is no such run."""
+
+    async def orphans(self, replica: str, *, for_s: float) -> list[Run]:
+        """The active runs that another replica owned, and whose lease has been over for `for_s` seconds.
 
         Where they are very many, those that have been orphans for the longest.
-
-        A store that is for one replica has no other living one: there, all active runs that `replica` does not own are orphans.
         """
 
     async def claim(self, run_id: RunId, *, attempt: int, replica: str, lease_s: float) -> Claim:
-        """Take over an orphan, or a run of this replica, as its next attempt; the claim before it is superseded.
+        """Take over a run that no living replica owns, or a run of this replica, as its next attempt. The claim before is superseded.
+
+        A replica lives while its lease lasts. A store that is for one replica has no other living one, whatever the lease says.
 
         Args:
             attempt: the attempt that is taken over. Of several replicas that try at once, one gets it.

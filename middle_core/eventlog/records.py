@@ -116,6 +116,7 @@ class NewRun:
     input_digest: hex digest of the client's input; (thread, client_run_id, input_digest) finds the run
     that a repeated request means. reuses_run_id: True where the protocol repeats a runId on purpose (a resume),
     so that another input under the same runId is a new run and no conflict.
+    input: what the run is asked, for whoever goes on with it. It is kept until the run ends.
     """
 
     run_id: RunId
@@ -129,6 +130,7 @@ class NewRun:
     replica: str
     lease_s: float
     opens: NewThread | None = None
+    input: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -18,6 +18,7 @@ from typing import Final
 
 from middle_core.agui.fold import fold
 from middle_core.agui.gate import Cancelled, End, Failed, Finished, Gate
+from middle_core.agui.recovery import boundary, recover
 from middle_core.auth.principal import Principal
 from middle_core.contract.outcomes import OutcomeCode
 from middle_core.errors import MiddleCoreError, RunLost, Superseded
@@ -33,8 +34,8 @@ from middle_core.runs.graph.log_ledger import LogLedger, ledger_lines
 from middle_core.runs.graph.run_report import RunReport
 from middle_core.runs.graph.source import GraphSource
 from middle_core.runs.intake.request import StartRequest
-from middle_core.runs.intake.turn import rebuild
-from middle_core.runs.questions.answering import Answering, LogApprovals, to_go_on
+from middle_core.runs.intake.turn import ThreadView, rebuild
+from middle_core.runs.questions.answering import Answering, LogApprovals
 from middle_core.runs.questions.approval_card import offers_cards
 from middle_core.runs.questions.custom_event import QuestionForm, form_of
 
@@ -49,7 +50,7 @@ class StopCause(StrEnum):
     USER = "user"
     """Its owner stopped it, or the client to which it was bound went away."""
     SHUTDOWN = "shutdown"
-    """The process ends."""
+    """The process ends. The run goes on elsewhere."""
     SUPERSEDED = "superseded"
     """Another attempt owns the run."""
 
@@ -71,12 +72,18 @@ class Stop:
 
 @dataclass(slots=True)
 class Job:
-    """All that one attempt needs. `principal` carries the credential, in memory for the life of the run only."""
+    """All that one attempt needs.
+
+    Args:
+        principal: carries the credential, in memory for the life of the attempt only.
+        adopted: the run goes on after another attempt, whose replica died or let it go.
+    """
 
     run: Run
     claim: Claim
     asked: StartRequest
     principal: Principal
+    adopted: bool = False
     stop: Stop = field(default_factory=Stop)
 
 
@@ -92,16 +99,32 @@ class Ended:
     untouched: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """One attempt under way, with what writes its records."""
+
+    job: Job
+    answering: Answering
+    gate: Gate
+    appender: Appender
+    report: RunReport
+
+    async def put(self, events: Iterable[Event]) -> None:
+        """Hand events to the gate and on to the log. Raises `_GateEnded`."""
+        for event in events:
+            self.report.saw(event)
+            legal = self.gate.feed(event)
+            if self.gate.end is not None:
+                raise _GateEnded(Ended(self.gate.end, legal))
+            await self.appender.put(legal)
+
+
 class _GateEnded(Exception):
     """The gate found what cannot be repaired, and ended the run."""
 
     def __init__(self, ended: Ended) -> None:
         self.ended = ended
         super().__init__()
-
-
-Put = Callable[[Iterable[Event]], Awaitable[None]]
-"""Hands events to the gate and on to the log."""
 
 
 class Engine:
@@ -125,10 +148,14 @@ class Engine:
         self._max_event_bytes = max_event_bytes
         self._approval_ttl_s = approval_ttl_s
 
+    def knows(self, agent: str) -> bool:
+        """Whether there is an agent of that name."""
+        return agent in self._sources
+
     async def drive(self, job: Job) -> None:
         """Run the attempt to its end and write that end. Returns once the terminal record is durable.
 
-        Raises `CancelledError` where the attempt was superseded or its event loop closes: then nothing more is written.
+        Raises `CancelledError` where the attempt was superseded or the process ends: then nothing more is written.
         """
         ledger, approvals = LogLedger(self._log, job.claim), LogApprovals(self._questions, job.claim)
         enter(RunContext(claim=job.claim, caller=job.principal, ledger=ledger, approvals=approvals))
@@ -139,17 +166,18 @@ class Engine:
         try:
             async with asyncio.TaskGroup() as group:
                 appender.start(group, name=f"append {job.run.run_id}")
-                ended = await self._stream(job, answering, gate, appender, report)
+                attempt = _Attempt(job, answering, gate, appender, report)
+                ended = await self._stream(attempt)
                 job.stop.late = True
                 await appender.drain()
-                await self._finish(job, answering, gate, appender, ended)
+                await self._finish(attempt, ended)
                 appender.stop()
                 report.log(ended.end, ending_of(ended.end))
         except* Superseded:
             logger.info("run superseded", extra={"run_id": job.run.run_id, "attempt": job.claim.attempt})
 
     async def end_lost(self, run: Run, claim: Claim) -> None:
-        """End a run whose task is gone: keep its partial text, free its thread, say so with a typed error."""
+        """End a run that nobody goes on with: keep its partial text, free its thread, say so with a typed error."""
         enter(RunContext(claim=claim))
         gate = self._gate(run)
         async for record in replay(self._log, run.run_id):
@@ -159,22 +187,6 @@ class Engine:
         events = await self._last_events(run, self._answering(claim, cards=False), gate, Ended(end))
         await self._log.append(claim, events, ending=ending_of(end))
         logger.info("run ended", extra={"run_id": run.run_id, "agent": run.agent, "outcome": "failed", "code": error.code})
-
-    async def _waits(self, run: Run) -> bool:
-        """Whether a lost run's thread stands at a question that can still be answered, or at an approved action that can
-        still go on, with nothing shown that the thread lacks. Then it is left as it is.
-        """
-        source = self._sources.get(run.agent)
-        if source is None:
-            return False
-        view = await source.view(run.thread_id)
-        rows = await self._questions.of_thread(run.thread_id)
-        open_ids = {str(one["id"]) for one in view.interrupts}
-        if not to_go_on(rows, open_ids) and not any(one.pending and one.interrupt_id in open_ids for one in rows):
-            return False
-        known = {message["id"] for message in view.messages}
-        partials = fold([record.event async for record in replay(self._log, run.run_id)])
-        return all(one.message_id in known or (one.said is None and not one.text) for one in partials)
 
     def _answering(self, claim: Claim, *, cards: bool, form: QuestionForm = QuestionForm.OUTCOME) -> Answering:
         return Answering(self._questions, claim, cards=cards, ttl_s=self._approval_ttl_s, form=form)
@@ -191,24 +203,15 @@ class Engine:
             correlation_id=_correlation_id(),
         )
 
-    async def _stream(self, job: Job, answering: Answering, gate: Gate, appender: Appender, report: RunReport) -> Ended:
+    async def _stream(self, attempt: _Attempt) -> Ended:
         """Everything from the agent, through the gate, to the appender. Every way it can end becomes an `Ended`."""
-        opened = report.graph_runs
-
-        async def put(events: Iterable[Event]) -> None:
-            for event in events:
-                report.saw(event)
-                legal = gate.feed(event)
-                if gate.end is not None:
-                    raise _GateEnded(Ended(gate.end, legal))
-                await appender.put(legal)
-
+        job, opened = attempt.job, attempt.report.graph_runs
         try:
             try:
-                return await self._play(job, answering, appender, put, opened)
+                return await self._play(attempt)
             except asyncio.CancelledError:
                 end = self._cancelled(job)
-                await put(event for run in opened for event in run.leftovers())
+                await attempt.put(event for run in opened for event in run.leftovers())
                 return Ended(end)
         except _GateEnded as gated:
             return gated.ended
@@ -223,24 +226,27 @@ class Engine:
             logger.exception("run failed", extra={"run_id": job.run.run_id, "correlation_id": correlation_id}, exc_info=error)
             return Ended(Failed(MiddleCoreError.code, MiddleCoreError().detail, correlation_id), untouched=not opened)
 
-    async def _play(self, job: Job, answering: Answering, appender: Appender, put: Put, opened: list[GraphRun]) -> Ended:
-        """The run as it should go: take the answers, run the graph, write down what it asks. opened: gets the source's run."""
+    async def _play(self, attempt: _Attempt) -> Ended:
+        """The run as it should go: take the answers, run the graph, write down what it asks."""
+        job, answering, put = attempt.job, attempt.answering, attempt.put
         if job.asked.intent == "withdraw":
             return Ended(Cancelled(by=StopCause.USER, reason="withdrawn by the user"))
         source = self._sources[job.run.agent]
         view = await source.view(job.run.thread_id)
+        closed = await answering.close_begun() if job.adopted else []
         taken = await answering.take_answers(job.asked.body, rebuild(job.asked.body, view, source.rules), view, job.principal)
         # Past the gate: it is ours, it is plain JSON, and the gate would leave out a person's large message.
-        await appender.put([custom(Custom.TURN, messages=list(taken.turn.messages))])
-        await put(taken.events)
-        if taken.over:
+        turned = custom(Custom.TURN, messages=list(taken.turn.messages))
+        await attempt.appender.put(await self._boundary(attempt, view, turned) if job.adopted else [turned])
+        await put([*closed, *taken.events])
+        if taken.over and (taken.late or not job.adopted):
             await put([custom(Custom.TOPOLOGY, **source.topology())])
             await put(await answering.late_notice(taken, view))
             asked = await answering.open_questions(view.interrupts)
             await put(asked.events)
             return Ended(Finished(interrupts=asked.interrupts, waits=asked.waits))
-        source_run = GraphRun(source, taken.turn, thread_id=job.run.thread_id, run_id=job.run.run_id)
-        opened.append(source_run)
+        source_run = GraphRun(source, taken.turn, thread_id=job.run.thread_id, run_id=job.run.run_id, adopted=job.adopted)
+        attempt.report.graph_runs.append(source_run)
         async with aclosing(source_run.events()) as events:
             async for event in events:
                 await put([await answering.with_cards(event) if event["type"] == _SNAPSHOT else event])
@@ -248,31 +254,48 @@ class Engine:
         await put(asked.events)
         return Ended(Finished(interrupts=asked.interrupts, usage=source_run.usage, waits=asked.waits))
 
+    async def _boundary(self, attempt: _Attempt, view: ThreadView, turned: Event) -> list[Event]:
+        """What stands in the log between the attempt before and this one. turned: what the run takes in, if that is not in the log yet."""
+        job = attempt.job
+        known = {str(message["id"]) for message in view.messages}
+        records = [record async for record in replay(self._log, job.run.run_id)]
+        found = recover(attempt.gate, records, kept=known)
+        said = turned["value"]["messages"] if found.said is None else found.said
+        messages = [*view.messages, *(message for message in said if message["id"] not in known)]
+        shown = await attempt.answering.with_cards({"type": _SNAPSHOT, "messages": messages})
+        source = self._sources[job.run.agent]
+        between = boundary(
+            found,
+            attempt=job.claim.attempt,
+            reason="The server was stopped. The answer goes on from its last step.",
+            messages=shown["messages"],
+            state=await source.state(job.run.thread_id),
+        )
+        return [*([turned] if found.said is None else ()), *between]
+
     def _cancelled(self, job: Job) -> End:
         """What the cancellation of the run's task means. Re-raises it where the task must simply go away."""
         task = asyncio.current_task()
-        if task is None or job.stop.by in {None, StopCause.SUPERSEDED}:
+        if task is None or job.stop.by is not StopCause.USER:
             if task is not None and task.cancelling() == 0:
                 # A node cancelled itself (a misused cancel scope): nobody asked, so it is the agent's failure.
                 return Failed(code=MiddleCoreError.code, message=MiddleCoreError().detail, correlation_id=_correlation_id())
             raise asyncio.CancelledError
         task.uncancel()
-        if job.stop.by is StopCause.SHUTDOWN:
-            error = RunLost()
-            return Failed(code=error.code, message=error.detail, correlation_id=_correlation_id())
         return Cancelled(by=StopCause.USER, reason=job.stop.reason)
 
-    async def _finish(self, job: Job, answering: Answering, gate: Gate, appender: Appender, ended: Ended) -> None:
+    async def _finish(self, attempt: _Attempt, ended: Ended) -> None:
         """Settle the thread, then append the last events with the run's new state."""
+        job, gate = attempt.job, attempt.gate
         if gate.repairs or gate.fault:
             logger.info(
                 "the gate repaired the stream", extra={"run_id": job.run.run_id, "repairs": dict(gate.repairs), "fault": gate.fault}
             )
         page_tools = {tool.name for tool in job.asked.body.tools or ()}
-        events = await self._last_events(job.run, answering, gate, ended, page_tools=page_tools)
+        events = await self._last_events(job.run, attempt.answering, gate, ended, page_tools=page_tools)
         if isinstance(ended.end, Finished) and not (ended.end.interrupts or ended.end.waits):
             await self._sources[job.run.agent].states.forget_past(job.run.thread_id)
-        await appender.finish(events, ending_of(ended.end))
+        await attempt.appender.finish(events, ending_of(ended.end))
 
     async def _last_events(
         self, run: Run, answering: Answering, gate: Gate, ended: Ended, *, page_tools: Collection[str] | None = None
@@ -282,11 +305,7 @@ class Engine:
         page_tools: see `Cut`.
         """
         results: Sequence[Event] = ()
-        untouched = ended.untouched
-        if isinstance(ended.end, Failed) and ended.end.code == RunLost.code:
-            results = await answering.close_begun()
-            untouched = untouched or await self._waits(run)
-        if not isinstance(ended.end, Finished) and not untouched:
+        if not isinstance(ended.end, Finished) and not ended.untouched:
             results = await self._settle(run, answering, ended.end, page_tools=page_tools)
         return [*ended.last, *(legal for event in results for legal in gate.feed(event)), *gate.close(ended.end)]
 

@@ -17,6 +17,7 @@ from middle_core.eventlog.follow import follow
 from middle_core.eventlog.port import EventLog
 from middle_core.eventlog.records import Run, RunStatus
 from middle_core.events import Record, RunId
+from middle_core.runs.adoption import Adoption
 from middle_core.runs.questions.continuation import Continuations
 from middle_core.runs.supervisor import Supervisor
 
@@ -45,13 +46,22 @@ class Follower:
     """
 
     def __init__(
-        self, run: Run, *, after: int, principal: Principal, log: EventLog, supervisor: Supervisor, continuations: Continuations
+        self,
+        run: Run,
+        *,
+        after: int,
+        principal: Principal,
+        log: EventLog,
+        supervisor: Supervisor,
+        adoption: Adoption,
+        continuations: Continuations,
     ) -> None:
         self.run = run
         self.after = after
         self._principal = principal
         self._log = log
         self._supervisor = supervisor
+        self._adoption = adoption
         self._continuations = continuations
         self._current = run.run_id
 
@@ -111,7 +121,11 @@ class Follower:
         following: RunId | None = self.run.run_id
         while following is not None:
             self._current = following
-            async with self._supervisor.attached(following), aclosing(follow(self._log, following, after=after, tick=tick)) as batches:
+            async with (
+                self._adoption.adopting(self._principal, following),
+                self._supervisor.attached(following),
+                aclosing(follow(self._log, following, after=after, tick=tick)) as batches,
+            ):
                 async for batch in batches:
                     yield batch
             run = await self._log.get_run(following) if hold else None

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from ag_ui.core import RunAgentInput
 
-from middle_core.agui.fold import fold
 from middle_core.errors import NotFound
 from middle_core.eventlog.follow import replay
 from middle_core.eventlog.interrupts import Interrupt, InterruptKind
@@ -22,7 +21,6 @@ from middle_core.runs.graph.source import GraphSource
 from middle_core.runs.intake.request import interrupt_form
 from middle_core.runs.intake.turn import ThreadView
 from middle_core.runs.questions import custom_event
-from middle_core.runs.questions.answering import to_go_on
 from middle_core.runs.questions.approval_card import interrupt, offers_cards, with_cards
 from middle_core.runs.questions.custom_event import QuestionForm, form_of
 
@@ -56,14 +54,12 @@ class ThreadOpener:
         self._log = log
         self._questions = questions
 
-    async def idle(self, thread: Thread, source: GraphSource, body: RunAgentInput) -> Opening | None:
-        """A thread in which nothing runs: its messages, and what it asks. None where an approved action waits to go on there."""
+    async def idle(self, thread: Thread, source: GraphSource, body: RunAgentInput) -> Opening:
+        """A thread in which nothing runs: its messages, and what it asks."""
         # The last run is read before the messages: if a run comes in between, the page must not think that it has seen that run.
         last = await self._log.last_run(thread.thread_id)
         view = await source.view(thread.thread_id)
         rows = await self._questions.of_thread(thread.thread_id)
-        if to_go_on(rows, _open_ids(view)):
-            return None
         thread_id, cards = thread.client_thread_id, offers_cards(body)
         run_id = last.client_run_id if last is not None else f"connect-{thread_id}"
         messages, state = with_cards(view.messages, rows, cards=cards), await source.state(thread.thread_id)
@@ -81,8 +77,7 @@ class ThreadOpener:
         made = {message["id"] for message in taken}
         view = await source.view(thread.thread_id)
         events = [record.event async for record in replay(self._log, run.run_id)]
-        made.update(partial.message_id for partial in fold(events))
-        made.update(event["messageId"] for event in events if event["type"] == EventType.TOOL_CALL_RESULT)
+        made.update(str(event[key]) for event in events for key in ("messageId", "parentMessageId") if key in event)
         # What stands behind the words that the run took in was made by the run, also where the log does not show it yet.
         end = next((at for at, message in enumerate(view.messages) if taken and message["id"] == taken[0]["id"]), None)
         messages = [message for message in view.messages[:end] if message["id"] not in made] + list(taken)

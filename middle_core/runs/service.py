@@ -23,10 +23,12 @@ from middle_core.eventlog.interrupts import CLAIMABLE, Interrupt
 from middle_core.eventlog.port import EventLog, InterruptLog
 from middle_core.eventlog.records import ListedThread, NewRun, NewThread, Run, Started, Thread
 from middle_core.events import ClientThreadId, RunId, ThreadId
+from middle_core.runs.adoption import Adoption
 from middle_core.runs.engine import Job, StopCause
 from middle_core.runs.follower import Follower
 from middle_core.runs.graph.source import GraphSource
 from middle_core.runs.intake.request import StartRequest, own_request
+from middle_core.runs.intake.stored_input import encode_input
 from middle_core.runs.opening import Opening, ThreadOpener, of_new_thread
 from middle_core.runs.questions.answering import answered_ids
 from middle_core.runs.questions.approval_card import offers_cards
@@ -74,17 +76,17 @@ class RunService:
         log: EventLog,
         questions: InterruptLog,
         supervisor: Supervisor,
+        adoption: Adoption,
         sources: Mapping[str, GraphSource],
         *,
         stop_wait_s: float,
-        disconnect_grace_s: float,
     ) -> None:
         self._log = log
         self._questions = questions
         self._supervisor = supervisor
+        self._adoption = adoption
         self._sources = sources
         self._stop_wait_s = stop_wait_s
-        self._disconnect_grace_s = disconnect_grace_s
         self._opener = ThreadOpener(log, questions)
         self._continuations = Continuations(log, questions, leaving=lambda: supervisor.draining)
 
@@ -112,7 +114,8 @@ class RunService:
             raise Draining(retry_after=5)
         if agent not in self._sources:
             raise NotFound(f"There is no agent called {agent[:64]!r} here.")
-        return self._follower(principal, await self._supervisor.shielded(self._start(principal, agent, asked)))
+        run = await self._supervisor.shielded(self._start(principal, agent, asked))
+        return self._follower(principal, await self._adoption.adopt(principal, run))
 
     async def _start(self, principal: Principal, agent: str, asked: StartRequest) -> Run:
         deadline = asyncio.get_running_loop().time() + self._stop_wait_s
@@ -138,6 +141,7 @@ class RunService:
             reuses_run_id=asked.continues,
             replica=self._supervisor.replica,
             lease_s=self._supervisor.lease_s,
+            input=encode_input(asked, writable=self._sources[agent].rules.client_writable),
             opens=NewThread(principal.owner, asked.thread_id, asked.title),
         )
         first = opening(
@@ -158,8 +162,7 @@ class RunService:
         return None if thread is None else await self._log.last_run(thread.thread_id)
 
     def _begin(self, made: Started, principal: Principal, asked: StartRequest) -> None:
-        grace_s = self._disconnect_grace_s if asked.on_disconnect == "cancel" else None
-        self._supervisor.start(Job(made.run, made.claim, asked, principal), grace_s=grace_s)
+        self._supervisor.start(Job(made.run, made.claim, asked, principal))
         self._continuations.run_began(made.run.thread_id)
 
     async def _wait_for_stop(self, principal: Principal, asked: StartRequest, deadline: float) -> Run | None:
@@ -171,6 +174,7 @@ class RunService:
         active = None if thread is None else await self._log.active_run(thread.thread_id)
         if thread is None or active is None:
             return None
+        active = await self._adoption.adopt(principal, active)
         if active.cancel_requested_at is None:
             if asked.continues and (meant := await self._meant(thread.thread_id, asked)):
                 if all(row.answer_run_id == active.run_id for row in meant):
@@ -180,7 +184,7 @@ class RunService:
                     return None
             if asked.multitask_strategy != "interrupt":
                 raise ThreadBusy
-            await self._request_stop(active, "a new message came")
+            await self._request_stop(principal, active, "a new message came")
         await self._until_over(active, deadline)
         return None
 
@@ -217,13 +221,19 @@ class RunService:
             run = later
         after = parse_cursor(cursor, run.run_id)
         check_cursor(after, last_seq=run.last_seq)
-        return self._follower(principal, run, after=after)
+        return self._follower(principal, await self._adoption.adopt(principal, run), after=after)
 
     def _follower(self, principal: Principal, run: Run, *, after: int = 0) -> Follower:
         """The caller's follower of a run of the caller. It brought a token, which may be fresher than the run's."""
         self._refresh(principal, run)
         return Follower(
-            run, after=after, principal=principal, log=self._log, supervisor=self._supervisor, continuations=self._continuations
+            run,
+            after=after,
+            principal=principal,
+            log=self._log,
+            supervisor=self._supervisor,
+            adoption=self._adoption,
+            continuations=self._continuations,
         )
 
     async def asked(self, principal: Principal, thread_id: ClientThreadId, interrupt_ids: Collection[str]) -> str:
@@ -237,7 +247,7 @@ class RunService:
     async def connect(self, principal: Principal, thread_id: ClientThreadId, agent: str, body: RunAgentInput) -> Connection:
         """What a client that opens a thread has to see: the thread as it is with its open questions, then the active run, live.
 
-        An approved action that a crash cut off goes on now, with the token that this request brought.
+        A run whose replica is gone goes on now, with the token that this request brought.
         """
         thread = await self._log.get_thread(principal.owner, thread_id)
         source = self._sources.get(thread.agent if thread else agent)
@@ -247,12 +257,8 @@ class RunService:
             return Connection(of_new_thread(thread_id, source))
         active = await self._log.active_run(thread.thread_id)
         if active is None:
-            if (idle := await self._opener.idle(thread, source, body)) is not None:
-                return Connection(idle)
-            try:
-                active = (await self.start(principal, thread.agent, own_request(body, intent="go_on"))).run
-            except ThreadBusy:  # another tab was quicker
-                return await self.connect(principal, thread_id, agent, body)
+            return Connection(await self._opener.idle(thread, source, body))
+        active = await self._adoption.adopt(principal, active)
         follower = self._follower(principal, active, after=1)
         return Connection(await self._opener.busy(thread, active, source, cards=offers_cards(body)), follower)
 
@@ -270,7 +276,7 @@ class RunService:
                 active = await self._log.active_run(thread.thread_id)
         if active is None or (run_id is not None and run_id not in {active.run_id, active.client_run_id}):
             return False
-        return await self._supervisor.shielded(self._request_stop(active, "stopped by the user"))
+        return await self._supervisor.shielded(self._request_stop(principal, active, "stopped by the user"))
 
     async def _withdraw(self, principal: Principal, thread: Thread) -> bool:
         """Take back the questions that the idle thread stands at. False if it stands at none."""
@@ -285,10 +291,11 @@ class RunService:
         await self._until_over(run, asyncio.get_running_loop().time() + self._stop_wait_s)
         return True
 
-    async def _request_stop(self, run: Run, reason: str) -> bool:
-        """Durable intent first, then the task."""
+    async def _request_stop(self, principal: Principal, run: Run, reason: str) -> bool:
+        """Durable intent first, then the task. An orphan is adopted, so that its thread is settled."""
         stopped = await self._log.request_cancel(run.run_id, reason)
         if stopped:
+            run = await self._adoption.adopt(principal, run)
             self._supervisor.cancel(run.run_id, by=StopCause.USER, reason=reason)
         return stopped
 
@@ -311,7 +318,7 @@ class RunService:
         """Delete a thread with everything of it. An active run is stopped first. Raises NotFound, ThreadBusy."""
         status = await self.thread(principal, thread_id)
         if status.active is not None:
-            await self._request_stop(status.active, "the conversation was deleted")
+            await self._request_stop(principal, status.active, "the conversation was deleted")
             await self._until_over(status.active, asyncio.get_running_loop().time() + self._stop_wait_s)
         await self._log.delete_thread(status.thread.thread_id)
 

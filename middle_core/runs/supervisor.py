@@ -1,6 +1,7 @@
 """Owns the tasks of this replica: start, stop, beat, drain. The only module that creates tasks.
 
-A run belongs to its task here, never to a request: a request that goes away is a follower that goes away.
+A run belongs to its task here, never to a request: a request that goes away is a follower that goes away. At the end of a drain the runs
+that are left are let go, for `runs.adoption` of another replica.
 It knows nothing of AG-UI, of agents or of HTTP.
 """
 
@@ -48,10 +49,28 @@ class Handle:
 
 
 class Supervisor:
-    """See the module. Use as an async context manager: leaving it ends every task it owns."""
+    """See the module. Use as an async context manager: leaving it lets go of every run it owns.
+
+    Args:
+        replica: the name of this process, different at each start.
+        beat_s: seconds between two beats.
+        lease_s: seconds after its last beat until a replica counts as dead.
+        orphan_timeout_s: seconds after which a run that nobody adopted ends as failed.
+        grace_s: seconds without a follower after which a run that is bound to its followers is stopped.
+    """
 
     def __init__(
-        self, log: EventLog, questions: InterruptLog, replicas: Replicas, engine: Engine, *, replica: str, beat_s: float, lease_s: float
+        self,
+        log: EventLog,
+        questions: InterruptLog,
+        replicas: Replicas,
+        engine: Engine,
+        *,
+        replica: str,
+        beat_s: float,
+        lease_s: float,
+        orphan_timeout_s: float,
+        grace_s: float,
     ) -> None:
         self._log = log
         self._questions = questions
@@ -60,6 +79,8 @@ class Supervisor:
         self.replica = replica
         self._beat_s = beat_s
         self.lease_s = lease_s
+        self._orphan_timeout_s = orphan_timeout_s
+        self._grace_s = grace_s
         self._handles: dict[RunId, Handle] = {}
         self._followers: Counter[RunId] = Counter()
         """The clients that follow a run here, whichever replica owns it."""
@@ -75,11 +96,10 @@ class Supervisor:
         self.draining = False
 
     async def __aenter__(self) -> Self:
-        """From now on this replica owns runs. What no living replica owns is ended first."""
+        """From now on this replica owns runs."""
         loop = asyncio.get_running_loop()
         self._task_factory = loop.get_task_factory()
         loop.set_task_factory(containing_task_factory(self._task_factory))
-        await self._end_orphans()
         self._replicas.on_stop(self._stop_heard)
         self._beating = asyncio.create_task(self._beat_forever(), name="beat")
         return self
@@ -96,9 +116,14 @@ class Supervisor:
         """How many runs have a task here."""
         return len(self._handles)
 
-    def start(self, job: Job, *, grace_s: float | None) -> None:
+    def works_on(self, run_id: RunId) -> bool:
+        """Whether the run has a task here."""
+        return run_id in self._handles
+
+    def start(self, job: Job) -> None:
         """Give the run its task. Does not wait."""
         run_id = job.run.run_id
+        grace_s = self._grace_s if job.asked.on_disconnect == "cancel" else None
         # An empty context: nothing of the request that started the run may be found in it.
         task = asyncio.create_task(self._engine.drive(job), name=f"run {run_id}", context=Context())
         handle = self._handles[run_id] = Handle(job, task, grace_s=grace_s)
@@ -108,6 +133,22 @@ class Supervisor:
         reason = self._early_stops.pop(run_id, None)
         if reason is not None:
             self.cancel(run_id, by=StopCause.USER, reason=reason)
+
+    @asynccontextmanager
+    async def beside(self, work: Coroutine[Any, Any, None], *, name: str) -> AsyncIterator[None]:
+        """Do the work in a task of its own until the caller leaves. A failure of the work is logged."""
+        task = asyncio.create_task(work, name=name)
+        self._loose.add(task)
+        task.add_done_callback(self._beside_done)
+        try:
+            yield
+        finally:
+            task.cancel()
+
+    def _beside_done(self, task: asyncio.Task[None]) -> None:
+        self._loose.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            logger.error("a task failed", extra={"task": task.get_name()}, exc_info=error)
 
     async def shielded(self, work: Coroutine[Any, Any, T]) -> T:
         """Finish the work even if the caller goes away: for what must not happen by half."""
@@ -192,16 +233,28 @@ class Supervisor:
         self._log.wake()
 
     async def drain(self, *, within_s: float) -> None:
-        """Let the runs finish for `within_s` seconds, then end what is left as lost."""
+        """Let the runs finish for `within_s` seconds, then let go of what is left, so that another replica goes on with it."""
         self.begin_drain()
         tasks = [handle.task for handle in self._handles.values()]
         if tasks and within_s > 0:
             await asyncio.wait(tasks, timeout=within_s)
-        for run_id in list(self._handles):
-            self.cancel(run_id, by=StopCause.SHUTDOWN, reason="the server is stopping")
-        left = [handle.task for handle in self._handles.values()] + list(self._loose)
-        if left:
-            await asyncio.wait(left)
+        left = list(self._handles.values())
+        for handle in left:
+            self.cancel(handle.job.run.run_id, by=StopCause.SHUTDOWN, reason="the server is stopping")
+        if waiting := [*(handle.task for handle in left), *self._loose]:
+            await asyncio.wait(waiting)
+        for handle in left:
+            await self._release(handle.job)
+
+    async def _release(self, job: Job) -> None:
+        try:
+            await self._log.release(job.claim)
+        except Superseded:  # it came to its end all the same
+            return
+        except Exception as error:  # another replica adopts it all the same, once its lease is over
+            logger.exception("a run could not be let go", extra={"run_id": job.run.run_id}, exc_info=error)
+        else:
+            logger.info("run let go", extra={"run_id": job.run.run_id, "agent": job.run.agent, "attempt": job.claim.attempt})
 
     def _abandoned(self, run_id: RunId) -> None:
         """The grace is over. The intent is made durable before the task is cancelled, as with any stop."""
@@ -251,7 +304,7 @@ class Supervisor:
         if handle is not None:
             self._disarm(handle)
         if not task.cancelled() and (error := task.exception()) is not None:
-            # The end could not be written. The beat finds the run without a task and ends it.
+            # The end could not be written. The beat finds the run without a task and lets it go.
             logger.error("a run's task failed", extra={"run_id": run_id}, exc_info=error)
 
     async def _beat_forever(self) -> None:
@@ -271,25 +324,31 @@ class Supervisor:
         if self._told:
             await self._replicas.followed_here(list(self._told), replica=self.replica, for_s=self.lease_s)
         await self._end_orphans()
-        await self._end_strays()
+        await self._release_strays()
         await self._questions.expire()
 
     async def _end_orphans(self) -> None:
-        """End the runs that no living replica owns: nothing goes on with them."""
-        for run in await self._log.orphans(self.replica):
-            logger.warning("ending a run whose replica is gone", extra={"run_id": run.run_id, "replica": run.owner_replica})
+        """End the runs that nobody adopted in time."""
+        for run in await self._log.orphans(self.replica, for_s=self._orphan_timeout_s):
+            logger.warning("ending a run that nobody adopted", extra={"run_id": run.run_id, "replica": run.owner_replica})
             await self.shielded(self._end_lost(run))
 
-    async def _end_strays(self) -> None:
-        """End the runs of this replica that have no task: their end could not be written when it came.
+    async def _release_strays(self) -> None:
+        """Let go of the runs of this replica that have no task: their end could not be written when it came.
 
         Only those seen twice in a row, because a run is in the log an instant before it has its task.
         """
         strays = [run for run in await self._log.running_on(self.replica) if run.run_id not in self._handles]
         for run in strays:
             if run.run_id in self._strays:
-                await self.shielded(self._end_lost(run))
+                await self._release_stray(run)
         self._strays = frozenset(run.run_id for run in strays)
+
+    async def _release_stray(self, run: Run) -> None:
+        try:
+            await self._log.release(await self._log.claim(run.run_id, attempt=run.attempt, replica=self.replica, lease_s=self.lease_s))
+        except (NotFound, Superseded):  # it has ended meanwhile, or another replica was quicker
+            return
 
     async def _end_lost(self, run: Run) -> None:
         try:

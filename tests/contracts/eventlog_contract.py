@@ -450,7 +450,7 @@ class EventLogContract(StoreContract):
         started = await start(log)
         await log.release(started.claim)
         for replica in ("replica-1", "replica-2"):
-            assert [run.run_id for run in await log.orphans(replica)] == [started.run.run_id]
+            assert [run.run_id for run in await log.orphans(replica, for_s=0)] == [started.run.run_id]
             assert await log.running_on(replica) == []
         for late in (log.append(started.claim, [text("zombie")]), log.release(started.claim)):
             with pytest.raises(Superseded):
@@ -458,29 +458,43 @@ class EventLogContract(StoreContract):
         assert (await log.beat([started.claim], lease_s=15)).superseded == {started.run.run_id}
         claim = await log.claim(started.run.run_id, attempt=1, replica="replica-2", lease_s=15)
         assert [run.run_id for run in await log.running_on("replica-2")] == [claim.run_id]
-        assert await log.orphans("replica-2") == []
+        assert await log.orphans("replica-2", for_s=0) == []
 
     async def test_a_run_whose_lease_is_over_is_an_orphan_for_other_replicas(self, log: EventLog) -> None:
         started = await start(log, lease_s=0)
-        assert await log.orphans("replica-1") == [], "it is alive: it asks"
-        [orphan] = await log.orphans("replica-2")
+        assert await log.orphans("replica-1", for_s=0) == [], "it is alive: it asks"
+        [orphan] = await log.orphans("replica-2", for_s=0)
         assert orphan == started.run
         claim = await log.claim(orphan.run_id, attempt=orphan.attempt, replica="replica-2", lease_s=15)
         with pytest.raises(Superseded):
             await log.append(started.claim, [text("zombie")])
         await end(log, claim)
-        assert await log.orphans("replica-3") == []
+        assert await log.orphans("replica-3", for_s=0) == []
 
-    async def test_a_run_whose_lease_is_not_over_is_an_orphan_only_where_no_other_replica_can_live(self, store: Store) -> None:
+    async def test_a_run_whose_lease_is_not_over_can_be_claimed_only_where_no_other_replica_can_live(self, store: Store) -> None:
         started = await start(store.log, lease_s=60)
-        found = await store.log.orphans("replica-2")
-        assert [run.run_id for run in found] == ([] if store.shared else [started.run.run_id])
+        assert await store.log.orphans("replica-2", for_s=0) == []
         claiming = store.log.claim(started.run.run_id, attempt=1, replica="replica-2", lease_s=15)
         if store.shared:
             with pytest.raises(Superseded):
                 await claiming
         else:
             assert (await claiming).attempt == 2
+
+    async def test_an_orphan_is_found_once_its_lease_has_been_over_for_long_enough(self, log: EventLog) -> None:
+        started = await start(log, lease_s=-30)
+        assert await log.orphans("replica-2", for_s=60) == []
+        assert [run.run_id for run in await log.orphans("replica-2", for_s=20)] == [started.run.run_id]
+
+    async def test_what_a_run_is_asked_is_kept_until_it_ends(self, log: EventLog) -> None:
+        started = await start(log, input=b'{"messages": "\xc3\xa9"}')
+        assert await log.run_input(started.run.run_id) == b'{"messages": "\xc3\xa9"}'
+        claim = await log.claim(started.run.run_id, attempt=1, replica="replica-1", lease_s=15)
+        assert await log.run_input(started.run.run_id) == b'{"messages": "\xc3\xa9"}'
+        await end(log, claim)
+        assert await log.run_input(started.run.run_id) is None
+        assert await log.run_input((await start(log)).run.run_id) is None
+        assert await log.run_input(RunId("absent")) is None
 
     async def test_a_replica_may_claim_its_own_run_anew(self, log: EventLog) -> None:
         started = await start(log, lease_s=60)

@@ -55,16 +55,18 @@ class GraphRun:
 
     Args:
         source: the agent's graph.
-        turn: what is asked; None goes on from the thread's checkpoint, as after a crash.
+        turn: what is asked.
         thread_id: of the thread.
         run_id: of the run.
+        adopted: an earlier attempt of the run may have begun. The graph then goes on from the thread's checkpoint.
     """
 
-    def __init__(self, source: GraphSource, turn: Turn | None, *, thread_id: ThreadId, run_id: RunId) -> None:
+    def __init__(self, source: GraphSource, turn: Turn, *, thread_id: ThreadId, run_id: RunId, adopted: bool = False) -> None:
         self._source = source
         self._turn = turn
         self._thread_id = thread_id
         self._run_id = run_id
+        self._adopted = adopted
         self._queue: EventQueue | None = None
         self._handler: CallbackHandler | None = None
         self._before: Sequence[BaseMessage] = ()
@@ -106,7 +108,7 @@ class GraphRun:
             yield event
         self._notices.clear()
         self._queue = queue = EventQueue()
-        turn = self._turn or Turn()
+        turn = self._turn
         ids = Ids(
             (str(one.id) for one in before),
             (str(call["id"]) for one in before if isinstance(one, AIMessage) for call in one.tool_calls),
@@ -148,7 +150,7 @@ class GraphRun:
     def _ignored_state(self) -> list[Event]:
         """A warning for the first key of the graph's state that the client would change and may not. Silence would look like a fault."""
         source = self._source
-        for key, value in (self._turn or Turn()).unwritable.items():
+        for key, value in self._turn.unwritable.items():
             if key in source.input_keys and key in source.output_keys and not _same_json(value, self._state.get(key)):
                 words = (
                     f"The page wrote {key!r} of the state of {source.name}, which it may not, so it was left as it was. Open the key with "
@@ -161,13 +163,13 @@ class GraphRun:
     async def _prepare(self) -> tuple[list[BaseMessage], list[Any]]:
         """The thread's messages as the run finds them, and the inputs to run the graph with."""
         turn = self._turn
-        basis = turn.basis if turn is not None else None
+        basis = turn.basis
         read = isinstance(basis, ThreadState) and basis.thread_id == self._thread_id
         thread = cast("ThreadState", basis) if read else await self._source.states.read(self._thread_id)
         self._state = self._source.visible(thread.snapshot.values)
         self._asides = thread.asides
-        if turn is None:
-            return thread.messages, [None]
+        if self._adopted and thread.run_id == self._run_id:
+            return thread.messages, self._further(thread, turn)
         if turn.resume:
             open_ids = {one["id"] for one in thread.interrupts}
             if not {one.interrupt_id for one in turn.resume} <= open_ids:
@@ -186,6 +188,20 @@ class GraphRun:
                 # Answered and spoken at once: the answer first, to its end, then the words.
                 return thread.messages, [self._answer(turn), turn]
         return await self._fresh(thread, turn)
+
+    def _further(self, thread: ThreadState, turn: Turn) -> list[Any]:
+        """The inputs with which the graph goes on from a checkpoint of this run: None, or the answers, and then words that it has not read.
+
+        LangGraph does not store an answer that is given by id: a node that was cut off behind its question asks the question again.
+        """
+        open_ids = {one["id"] for one in thread.interrupts}
+        answers = replace(turn, resume=tuple(one for one in turn.resume if one.interrupt_id in open_ids))
+        known = {one.id for one in thread.messages}
+        unread = replace(
+            turn, messages=tuple(one for one in turn.messages if one["id"] not in known), resume=(), results=(), restart_at=None
+        )
+        asked = thread.pause is None and answers.resume
+        return [self._answer(answers) if asked else None, *([unread] if turn.resume and unread.messages else [])]
 
     async def _fresh(self, thread: ThreadState, turn: Turn) -> tuple[list[BaseMessage], list[Any]]:
         """Start over from START with the turn's messages, on a thread that is made fit for it.
@@ -248,8 +264,8 @@ class GraphRun:
                 await self._pump(more, handler)
                 continue
             self._interrupted = False
-            enter(replace(run_context(), page_tools=frozenset(one["name"] for one in (self._turn or Turn()).tools)))
-            config = configured(self._thread_id)
+            enter(replace(run_context(), page_tools=frozenset(one["name"] for one in self._turn.tools)))
+            config = configured(self._thread_id, run_id=self._run_id)
             config["callbacks"] = [handler]
             if "recursion_limit" not in (source.graph.config or {}):
                 config["recursion_limit"] = RECURSION_LIMIT
@@ -257,11 +273,12 @@ class GraphRun:
             written = writing_to(lambda data: handler.send([custom(Custom.CHUNK, type="custom", data=data)]), source.graph)
             config["configurable"] = {**config["configurable"], **written}
             context = context_for(source.graph.context_schema, offered)
-            async for values in source.graph.astream(given, config, context=context, stream_mode="values"):
+            # "sync": a node begins once the checkpoint before it is stored. Otherwise an adopted run would do finished nodes again.
+            async for values in source.graph.astream(given, config, context=context, stream_mode="values", durability="sync"):
                 self._on_values(values, handler)
 
     def _copilotkit(self) -> dict[str, Any]:
-        turn = self._turn or Turn()
+        turn = self._turn
         return {"actions": [dict(one) for one in turn.tools], "context": [dict(one) for one in turn.context]}
 
     def _on_values(self, values: Any, handler: CallbackHandler) -> None:
@@ -325,7 +342,7 @@ class GraphRun:
             after: the thread's messages now.
             waits: whether the graph waits for an answer.
         """
-        handler, turn = self._handler, self._turn or Turn()
+        handler, turn = self._handler, self._turn
         assert handler is not None
         shown = handler.shown.messages()
         present = {str(one.id) for one in after}
@@ -348,7 +365,7 @@ class GraphRun:
         if self._rewritten or not starts_with(after, before):
             return True
         assert self._handler is not None
-        shown, turn = self._handler.shown.messages(), self._turn or Turn()
+        shown, turn = self._handler.shown.messages(), self._turn
         own = [one["id"] for one in (*turn.results, *turn.messages)]
         if asides or self._asides:
             had = merged(history(before, user_parts), self._asides)

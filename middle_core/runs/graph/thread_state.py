@@ -19,7 +19,7 @@ from langgraph.graph import END
 from langgraph.types import Interrupt, Overwrite, StateSnapshot
 
 from middle_core.errors import InvalidRequest
-from middle_core.events import ThreadId
+from middle_core.events import RunId, ThreadId
 from middle_core.node_api.outcomes import ToolResult
 from middle_core.runs.graph.asides import Aside, decoded, encoded, taken_over
 from middle_core.runs.graph.interrupts import as_interrupt, open_interrupts
@@ -28,6 +28,8 @@ from middle_core.runs.graph.repair import repair, tool_message
 from middle_core.runs.graph.state_writer import WRITER, with_writer
 from middle_core.runs.graph.static_pause import pause, pauses_statically
 
+RUN: Final = "middle_core_run"
+"""The key of a checkpoint's metadata under which its run stands."""
 _COPY: Final = "__copy__"
 """LangGraph's name for an update that repeats the newest checkpoint."""
 _ASIDES: Final = "middle_core.asides"
@@ -52,6 +54,12 @@ class ThreadState:
     holds_messages: bool
     asides: tuple[Aside, ...] = ()
     pause: Interrupt | None = None
+
+    @property
+    def run_id(self) -> str | None:
+        """The run whose graph wrote the checkpoint; None where the server itself wrote it last."""
+        found = (self.snapshot.metadata or {}).get(RUN)
+        return found if isinstance(found, str) else None
 
     @property
     def interrupts(self) -> list[dict[str, Any]]:
@@ -154,9 +162,16 @@ class ThreadStates:
         return True
 
 
-def configured(thread_id: ThreadId) -> RunnableConfig:
-    """Only the thread id is configurable: LangGraph copies what stands there into checkpoint metadata."""
-    return {"configurable": {"thread_id": thread_id}}
+def configured(thread_id: ThreadId, *, run_id: RunId | None = None) -> RunnableConfig:
+    """Only the thread id is configurable: LangGraph copies what stands there into checkpoint metadata.
+
+    Args:
+        thread_id: of the thread.
+        run_id: of the run whose graph is run with it. It stands in the metadata of each checkpoint that the graph writes. The name
+            is not LangGraph's `run_id`, under which LangGraph takes any further input for a repetition and drops it.
+    """
+    config: RunnableConfig = {"configurable": {"thread_id": thread_id}}
+    return config if run_id is None else {**config, "metadata": {RUN: run_id}}
 
 
 def _asides_config(thread_id: ThreadId) -> RunnableConfig:

@@ -20,7 +20,7 @@ from middle_core.runs.intake.turn import command_resume
 MultitaskStrategy = Literal["reject", "interrupt"]
 OnDisconnect = Literal["continue", "cancel"]
 InterruptForm = Literal["outcome", "custom"]
-Intent = Literal["turn", "go_on", "withdraw"]
+Intent = Literal["turn", "withdraw"]
 
 TITLE_CHARS: Final = 80
 _UNSEEN: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -36,8 +36,7 @@ class StartRequest:
     on purpose, and the run has the one before as its parent.
     interrupts: how this client wants to be asked (see `interrupt_form`).
     title: what the thread is called if it has no title yet; empty where the input holds no words.
-    intent: turn, or what the server itself does on an idle thread: go_on with an approved action that a crash cut off, or
-    withdraw what is asked in it.
+    intent: turn, or what the server itself does on an idle thread: withdraw what is asked in it.
     """
 
     thread_id: ClientThreadId

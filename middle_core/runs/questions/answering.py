@@ -137,7 +137,9 @@ class Answering:
         open_ids = {str(one["id"]) for one in view.interrupts}
         for one in [_as_the_graph_takes_it(rows[one.interrupt_id], one, speaks=speaks) for one in given]:
             answer = _row_answer(rows[one.interrupt_id], one, principal, speaks=speaks)
-            answered = await self._log.answer(self._claim, answer)
+            # An attempt before this one may have taken it.
+            own = rows[one.interrupt_id].answer_run_id == self._claim.run_id
+            answered = Answered(rows[one.interrupt_id], taken=True) if own else await self._log.answer(self._claim, answer)
             row = rows[one.interrupt_id] = answered.interrupt
             declined.append(_declined(answer, answered))
             events += self._closed_events(row, anew=one.channel is not Channel.CLIENT_TOOL)

@@ -135,10 +135,13 @@ class PostgresEventLog:
     async def running_on(self, replica: str) -> list[Run]:
         return [starts.run_of(row) for row in await self._database.rows("running_on", {"replica": replica})]
 
-    async def orphans(self, replica: str) -> list[Run]:
-        return [
-            starts.run_of(row) for row in await self._database.rows("orphans", {"replica": replica, "leases_end": self._database.calm()})
-        ]
+    async def run_input(self, run_id: RunId) -> bytes | None:
+        rows = [] if uuid_or_none(run_id) is None else await self._database.rows("run_input", {"run_id": run_id})
+        return bytes(rows[0]["input"]) if rows else None
+
+    async def orphans(self, replica: str, *, for_s: float) -> list[Run]:
+        params = {"replica": replica, "for_ms": round(for_s * 1000), "leases_end": self._database.calm()}
+        return [starts.run_of(row) for row in await self._database.rows("orphans", params)]
 
     async def claim(self, run_id: RunId, *, attempt: int, replica: str, lease_s: float) -> Claim:
         if uuid_or_none(run_id) is None:

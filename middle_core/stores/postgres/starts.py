@@ -37,6 +37,7 @@ async def create(database: PostgresDatabase, new: NewRun, encoded: Encoded) -> t
             "token": token,
             "lease_ms": round(new.lease_s * 1000),
             "last_seq": len(encoded),
+            "input": new.input,
         }
         [row] = await database.run(db, "insert_run", params)
         at = row["started_at"]

@@ -107,6 +107,7 @@ class SqliteEventLog:
             "token": token,
             "lease_ms": round(new.lease_s * 1000),
             "last_seq": len(encoded),
+            "input": new.input,
         }
 
         def work(db: sqlite3.Connection) -> tuple[Started | Existing, list[Record]]:
@@ -139,9 +140,13 @@ class SqliteEventLog:
     async def running_on(self, replica: str) -> list[Run]:
         return [_run(row) for row in await self._database.rows("running_on", {"replica": replica})]
 
-    async def orphans(self, replica: str) -> list[Run]:
-        # The lock on the file says that no other process owns a run, whatever its lease says.
-        return [_run(row) for row in await self._database.rows("orphans", {"replica": replica})]
+    async def run_input(self, run_id: RunId) -> bytes | None:
+        row = await self._read_one("run_input", {"run_id": run_id})
+        return None if row is None else bytes(row["input"])
+
+    async def orphans(self, replica: str, *, for_s: float) -> list[Run]:
+        params = {"replica": replica, "for_ms": round(for_s * 1000)}
+        return [_run(row) for row in await self._database.rows("orphans", params)]
 
     async def claim(self, run_id: RunId, *, attempt: int, replica: str, lease_s: float) -> Claim:
         token = secrets.token_urlsafe(16)

@@ -22,6 +22,7 @@ from middle_core.errors import NotFound
 from middle_core.eventlog.records import Claim, Ending, RunStatus
 from middle_core.events import ClientThreadId, Custom, Event, Record, RunId
 from middle_core.node_api.context import current_claim
+from middle_core.runs.adoption import Adoption
 from middle_core.runs.engine import Engine, StopCause
 from middle_core.runs.follower import Follower, SentAway
 from middle_core.runs.graph.source import GraphSource
@@ -81,8 +82,10 @@ async def parts(home: Path, graph: Callable[[BaseCheckpointSaver[str]], Graph]) 
         log, questions = HeldLog(database, Tails()), SqliteInterrupts(database)
         source = GraphSource("a", graph(saver), AgentRules(client_writable=frozenset(), server_tools=frozenset()))
         engine = Engine(log, questions, {"a": source}, max_event_bytes=1_000_000, approval_ttl_s=60)
-        async with Supervisor(log, questions, Alone(), engine, replica="r", beat_s=60, lease_s=120) as supervisor:
-            service = RunService(log, questions, supervisor, {"a": source}, stop_wait_s=10, disconnect_grace_s=5)
+        async with Supervisor(
+            log, questions, Alone(), engine, replica="r", beat_s=60, lease_s=120, orphan_timeout_s=600, grace_s=5
+        ) as supervisor:
+            service = RunService(log, questions, supervisor, Adoption(log, engine, supervisor), {"a": source}, stop_wait_s=10)
             yield Parts(log, service, supervisor, source)
 
 

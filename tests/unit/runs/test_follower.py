@@ -14,6 +14,7 @@ import pytest
 from middle_core.auth.principal import Credential, Principal
 from middle_core.eventlog.records import Started
 from middle_core.events import Record
+from middle_core.runs.adoption import Adoption
 from middle_core.runs.engine import Engine
 from middle_core.runs.follower import DRAIN_RETRY_MS, Follower, SentAway
 from middle_core.runs.questions.continuation import Continuations
@@ -29,6 +30,7 @@ class At:
 
     store: Store
     supervisor: Supervisor
+    adoption: Adoption
     started: Started
     now: float = 1_000.0
 
@@ -41,6 +43,7 @@ class At:
             principal=principal,
             log=self.store.log,
             supervisor=self.supervisor,
+            adoption=self.adoption,
             continuations=continuations,
         )
 
@@ -53,9 +56,9 @@ async def at(tmp_path: Path) -> AsyncIterator[At]:
     async with open_store(f"sqlite:///{tmp_path}/log.db") as store:
         engine = Engine(store.log, store.questions, {}, max_event_bytes=10_000, approval_ttl_s=60)
         async with Supervisor(
-            store.log, store.questions, store.replicas, engine, replica="replica-1", beat_s=60, lease_s=120
+            store.log, store.questions, store.replicas, engine, replica="replica-1", beat_s=60, lease_s=120, orphan_timeout_s=600, grace_s=5
         ) as supervisor:
-            yield At(store, supervisor, await start(store.log))
+            yield At(store, supervisor, Adoption(store.log, engine, supervisor), await start(store.log))
 
 
 async def test_at_the_tokens_end_it_is_sent_away_after_what_it_has_read(at: At) -> None:

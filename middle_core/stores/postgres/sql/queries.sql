@@ -91,13 +91,13 @@ ORDER BY number DESC;
 -- name: insert_run
 INSERT INTO runs (
     thread_id, run_id, number, client_run_id, input_digest, idempotency_key, agent, parent_run_id,
-    owner_replica, claim_token, lease_until, started_at, last_seq
+    owner_replica, claim_token, lease_until, started_at, last_seq, input
 )
 SELECT
     %(thread_id)s, %(run_id)s,
     (SELECT coalesce(max(number), 0) + 1 FROM runs WHERE thread_id = %(thread_id)s),
     %(client_run_id)s, %(input_digest)s, %(idempotency_key)s, %(agent)s, %(parent_run_id)s,
-    %(replica)s, %(token)s, clock.ms + %(lease_ms)s, clock.ms, %(last_seq)s
+    %(replica)s, %(token)s, clock.ms + %(lease_ms)s, clock.ms, %(last_seq)s, %(input)s
 FROM middle_core_ms() AS clock (ms)
 RETURNING started_at;
 
@@ -109,6 +109,11 @@ SELECT
 FROM runs AS r
 INNER JOIN threads AS t ON r.thread_id = t.thread_id
 WHERE r.run_id = %(run_id)s;
+
+-- name: run_input
+SELECT input
+FROM runs
+WHERE run_id = %(run_id)s AND input IS NOT NULL;
 
 -- name: find_run
 SELECT
@@ -159,7 +164,7 @@ FROM runs AS r
 INNER JOIN threads AS t ON r.thread_id = t.thread_id
 WHERE
     r.status = 'running' AND r.owner_replica <> %(replica)s
-    AND r.lease_until <= middle_core_ms() AND (%(leases_end)s OR r.owner_replica = '')
+    AND r.lease_until <= middle_core_ms() - %(for_ms)s AND (%(leases_end)s OR r.owner_replica = '')
 ORDER BY r.lease_until
 LIMIT 500;
 
@@ -299,6 +304,7 @@ SET
     status = %(status)s,
     error_code = %(error_code)s,
     usage = %(usage)s,
+    input = NULL,
     finished_at = middle_core_ms()
 FROM held AS h
 WHERE r.thread_id = h.thread_id AND r.run_id = h.run_id

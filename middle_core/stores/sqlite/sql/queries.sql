@@ -81,13 +81,13 @@ ORDER BY number DESC;
 -- name: insert_run
 INSERT INTO runs (
     run_id, thread_id, number, client_run_id, input_digest, idempotency_key, agent, parent_run_id,
-    owner_replica, claim_token, lease_until, started_at, last_seq
+    owner_replica, claim_token, lease_until, started_at, last_seq, input
 )
 SELECT
     :run_id, :thread_id,
     (SELECT COALESCE(MAX(number), 0) + 1 FROM runs WHERE thread_id = :thread_id),
     :client_run_id, :input_digest, :idempotency_key, :agent, :parent_run_id,
-    :replica, :token, ms + :lease_ms, ms, :last_seq
+    :replica, :token, ms + :lease_ms, ms, :last_seq, :input
 FROM clock
 RETURNING started_at;
 
@@ -99,6 +99,11 @@ SELECT
 FROM runs AS r
 INNER JOIN threads AS t ON r.thread_id = t.thread_id
 WHERE r.run_id = :run_id;
+
+-- name: run_input
+SELECT input
+FROM runs
+WHERE run_id = :run_id AND input IS NOT NULL;
 
 -- name: find_run
 SELECT
@@ -147,7 +152,7 @@ SELECT
     r.started_at, r.finished_at, r.last_seq
 FROM runs AS r
 INNER JOIN threads AS t ON r.thread_id = t.thread_id
-WHERE r.status = 'running' AND r.owner_replica <> :replica;
+WHERE r.status = 'running' AND r.owner_replica <> :replica AND r.lease_until <= (SELECT ms FROM clock) - :for_ms;
 
 -- name: claim
 UPDATE runs
@@ -202,6 +207,7 @@ SET
     status = :status,
     error_code = :error_code,
     usage = :usage,
+    input = NULL,
     finished_at = (SELECT ms FROM clock)
 WHERE run_id = :run_id AND attempt = :attempt AND claim_token = :token AND status = 'running' AND last_seq = COALESCE(:after, last_seq)
 RETURNING last_seq, finished_at AS at;

@@ -43,7 +43,8 @@ CREATE TABLE runs (
     started_at INTEGER NOT NULL,
     finished_at INTEGER,
     last_seq INTEGER NOT NULL,
-    number INTEGER NOT NULL DEFAULT 0
+    number INTEGER NOT NULL DEFAULT 0,
+    input BLOB
 ) STRICT;
 
 -- At most one run of a thread is active.

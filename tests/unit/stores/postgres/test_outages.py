@@ -135,11 +135,11 @@ async def test_after_an_outage_no_lease_counts_as_over_before_its_owner_could_ex
     postgres: PostgresServer, store: Store, there: Store
 ) -> None:
     started = await start(store.log, lease_s=0.001)
-    while not await there.log.orphans("replica-2"):
+    while not await there.log.orphans("replica-2", for_s=0):
         await there.log.ping()
     with postgres.away():
         pass
     with pytest.raises(StoreUnavailable):
         await there.log.ping()  # it learns of the outage
-    assert await there.log.orphans("replica-2") == []
+    assert await there.log.orphans("replica-2", for_s=0) == []
     assert not (await store.log.beat([started.claim], lease_s=60)).superseded
