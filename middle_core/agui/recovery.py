@@ -34,7 +34,7 @@ def recover(gate: Gate, records: Iterable[Record], *, kept: Collection[str]) -> 
     """Read the log of the attempts before this one.
 
     Args:
-        gate: of the new attempt. It learns what has been told, so that nothing is told twice under one id.
+        gate: of the new attempt, which was fed these records.
         records: of the run, from its first one.
         kept: ids of the messages that the checkpoint holds.
     """
@@ -42,10 +42,8 @@ def recover(gate: Gate, records: Iterable[Record], *, kept: Collection[str]) -> 
     void: int | None = None
     last = 0
     nodes: dict[str, dict[str, Any]] = {}
-    events: list[Event] = []
     for record in records:
         event, last = record.event, record.seq
-        events.append(event)
         if void is None and event["type"] in _STARTS and _message_of(event) not in kept:
             void = record.seq - 1
         if event["type"] != "CUSTOM":
@@ -60,8 +58,7 @@ def recover(gate: Gate, records: Iterable[Record], *, kept: Collection[str]) -> 
             case Custom.ATTEMPT:
                 void = None  # it was declared by that attempt
     ends = [custom(Custom.NODE_COMPLETED, **value, latencyMs=0, outcome="cancelled") for value in reversed(nodes.values())]
-    closers = gate.recover([*events, *ends])
-    return Recovered([*ends, *closers], said, last if void is None else void)
+    return Recovered([*ends, *gate.recover(ends)], said, last if void is None else void)
 
 
 def boundary(recovered: Recovered, *, attempt: int, reason: str, messages: Sequence[Event], state: Event) -> list[Event]:

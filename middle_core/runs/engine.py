@@ -25,7 +25,7 @@ from middle_core.errors import MiddleCoreError, RunLost, Superseded
 from middle_core.eventlog.follow import replay
 from middle_core.eventlog.port import EventLog, InterruptLog
 from middle_core.eventlog.records import Claim, Ending, Run, RunStatus
-from middle_core.events import Custom, Event, EventType, custom
+from middle_core.events import Custom, Event, EventType, Record, custom
 from middle_core.node_api.context import RunContext, enter
 from middle_core.runs.appender import Appender
 from middle_core.runs.graph.cut_calls import Cut
@@ -62,11 +62,13 @@ class Stop:
     Args:
         by: None means that nobody asked for it.
         reason: for people.
+        begun: the run's task has taken its first step. A task that is cancelled before it never runs, and could not write the end.
         late: the run has come to its end and writes that down. Who stops it now comes too late: a cancellation would lose the end.
     """
 
     by: StopCause | None = None
     reason: str = ""
+    begun: bool = False
     late: bool = False
 
 
@@ -157,6 +159,9 @@ class Engine:
 
         Raises `CancelledError` where the attempt was superseded or the process ends: then nothing more is written.
         """
+        job.stop.begun = True
+        if job.stop.by not in {None, StopCause.USER}:
+            raise asyncio.CancelledError
         ledger, approvals = LogLedger(self._log, job.claim), LogApprovals(self._questions, job.claim)
         enter(RunContext(claim=job.claim, caller=job.principal, ledger=ledger, approvals=approvals))
         gate = self._gate(job.run)
@@ -208,7 +213,10 @@ class Engine:
         job, opened = attempt.job, attempt.report.graph_runs
         try:
             try:
-                return await self._play(attempt)
+                earlier = [record async for record in replay(self._log, job.run.run_id)] if job.adopted else []
+                for record in earlier:
+                    attempt.gate.feed(record.event)  # however this attempt ends, it closes what the ones before it left open
+                return await self._play(attempt, earlier)
             except asyncio.CancelledError:
                 end = self._cancelled(job)
                 await attempt.put(event for run in opened for event in run.leftovers())
@@ -226,18 +234,20 @@ class Engine:
             logger.exception("run failed", extra={"run_id": job.run.run_id, "correlation_id": correlation_id}, exc_info=error)
             return Ended(Failed(MiddleCoreError.code, MiddleCoreError().detail, correlation_id), untouched=not opened)
 
-    async def _play(self, attempt: _Attempt) -> Ended:
-        """The run as it should go: take the answers, run the graph, write down what it asks."""
+    async def _play(self, attempt: _Attempt, earlier: Sequence[Record]) -> Ended:
+        """The run as it should go: take the answers, run the graph, write down what it asks. earlier: of the attempts before."""
         job, answering, put = attempt.job, attempt.answering, attempt.put
         if job.asked.intent == "withdraw":
             return Ended(Cancelled(by=StopCause.USER, reason="withdrawn by the user"))
+        if job.stop.by is StopCause.USER:
+            return Ended(Cancelled(by=StopCause.USER, reason=job.stop.reason))
         source = self._sources[job.run.agent]
         view = await source.view(job.run.thread_id)
         closed = await answering.close_begun() if job.adopted else []
         taken = await answering.take_answers(job.asked.body, rebuild(job.asked.body, view, source.rules), view, job.principal)
         # Past the gate: it is ours, it is plain JSON, and the gate would leave out a person's large message.
         turned = custom(Custom.TURN, messages=list(taken.turn.messages))
-        await attempt.appender.put(await self._boundary(attempt, view, turned) if job.adopted else [turned])
+        await attempt.appender.put(await self._boundary(attempt, earlier, view, turned) if job.adopted else [turned])
         await put([*closed, *taken.events])
         if taken.over and (taken.late or not job.adopted):
             await put([custom(Custom.TOPOLOGY, **source.topology())])
@@ -254,12 +264,11 @@ class Engine:
         await put(asked.events)
         return Ended(Finished(interrupts=asked.interrupts, usage=source_run.usage, waits=asked.waits))
 
-    async def _boundary(self, attempt: _Attempt, view: ThreadView, turned: Event) -> list[Event]:
+    async def _boundary(self, attempt: _Attempt, earlier: Sequence[Record], view: ThreadView, turned: Event) -> list[Event]:
         """What stands in the log between the attempt before and this one. turned: what the run takes in, if that is not in the log yet."""
         job = attempt.job
         known = {str(message["id"]) for message in view.messages}
-        records = [record async for record in replay(self._log, job.run.run_id)]
-        found = recover(attempt.gate, records, kept=known)
+        found = recover(attempt.gate, earlier, kept=known)
         said = turned["value"]["messages"] if found.said is None else found.said
         messages = [*view.messages, *(message for message in said if message["id"] not in known)]
         shown = await attempt.answering.with_cards({"type": _SNAPSHOT, "messages": messages})

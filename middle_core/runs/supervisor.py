@@ -168,7 +168,8 @@ class Supervisor:
         if handle.job.stop.by or handle.job.stop.late:
             return
         handle.job.stop.by, handle.job.stop.reason = by, reason
-        handle.task.cancel()
+        if handle.job.stop.begun:
+            handle.task.cancel()
 
     def principal(self, run_id: RunId) -> Principal | None:
         """On whose behalf the run works here."""

@@ -74,13 +74,16 @@ class Played:
 
 
 async def play(source: GraphSource, turn: Turn | None, thread: str = "t", *, seen: Sequence[Message] = ()) -> Played:
-    """Play a turn to its end. seen: what the client shows already; default: the thread's history without the turn."""
+    """Play a turn to its end. turn: None goes on with the run before, as another attempt.
+
+    seen: what the client shows already; default: the thread's history without the turn.
+    """
     shown = list(seen or (await source.view(ThreadId(thread))).messages)
     if turn is not None and turn.restart_at is not None:
         shown = shown[: next(at for at, one in enumerate(shown) if one["id"] == turn.restart_at)]
     if turn is not None:
         shown.extend([*turn.results, *turn.messages])
-    run = GraphRun(source, turn, thread_id=ThreadId(thread), run_id=RunId("r"))
+    run = GraphRun(source, turn or Turn(), thread_id=ThreadId(thread), run_id=RunId("r"), adopted=turn is None)
     async with aclosing(run.events()) as events:
         played = Played([event async for event in events], [], [])
     played.interrupts, played.usage = run.interrupts, run.usage

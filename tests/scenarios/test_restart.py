@@ -1,4 +1,4 @@
-"""kill -9, SIGTERM and a second start: what a person has seen is kept, the thread works, and no event comes twice."""
+"""SIGTERM and a second start: the streams are told, short answers come to their end, and the process is gone in time."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.fakes.agui_verify import verify_streams
-from tests.fakes.ports import free_port
 from tests.fakes.process import gone, serve
 from tests.fakes.stack import run_input, user
 from tests.scenarios.slow_agent import whole
@@ -19,51 +17,6 @@ from tests.scenarios.slow_agent import whole
 AGENT = "slow=tests.scenarios.slow_agent:build"
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
-
-
-async def test_kill_9_keeps_the_partial_answer_and_the_thread_works(tmp_path: Path) -> None:
-    port = free_port()
-    async with serve(tmp_path, port=port, agents=AGENT) as server:
-        with pytest.raises(httpx.TransportError):
-            async with server.say("count 2000") as reader:
-                await reader.until_text("w20 ")
-                await server.kill()
-                await reader.rest()
-    seen, run_id, cursor = reader.text, reader.run_id, reader.last_id
-    async with serve(tmp_path, port=port, agents=AGENT) as server:
-        async with server.follow(run_id, cursor) as rest:
-            await rest.rest()
-        assert rest.events[-1]["type"] == "RUN_ERROR"
-        assert rest.events[-1]["code"] == "run_lost"
-        async with server.follow(run_id) as replay:
-            await replay.rest()
-        assert replay.text == seen + rest.text, "all that was seen, and nothing twice"
-        assert whole(2000).startswith(replay.text)
-        history = await server.history()
-        assert [(m["role"], m["content"]) for m in history] == [("user", "count 2000"), ("assistant", replay.text)]
-        assert history[1]["metadata"] == {"stopped": True, "interrupted": True}, "nobody stopped it"
-        assert (await server.ask("count 3")).text == whole(3)
-        assert [m["content"] for m in await server.history()][-2:] == ["count 3", whole(3)]
-    [verdict] = await verify_streams([bytes(replay.raw)])
-    assert verdict.ok, verdict
-
-
-async def test_kill_9_again_and_again_at_any_moment(tmp_path: Path) -> None:
-    """The active run ends once, as lost. Idle threads are not changed."""
-    port = free_port()
-    for round_ in range(4):
-        async with serve(tmp_path, port=port, agents=AGENT) as server:
-            for earlier in range(round_):
-                thread = f"round{earlier}"
-                contents = [m["content"] for m in await server.history(thread=thread)]
-                assert contents[:2] == ["count 5", whole(5)]
-                assert whole(1000).startswith(contents[3])
-                assert (await server.get(f"/threads/{thread}")).json()["lastRun"]["errorCode"] == "run_lost"
-            thread = f"round{round_}"
-            assert (await server.ask("count 5", thread=thread)).text == whole(5)
-            async with server.say("count 1000", thread=thread) as reader:
-                await reader.until_text(f"w{1 + round_ * 7} ")
-                await server.kill()
 
 
 async def test_sigterm_tells_the_streams_at_once_and_exits_cleanly(tmp_path: Path) -> None:
@@ -82,8 +35,7 @@ async def test_sigterm_tells_the_streams_at_once_and_exits_cleanly(tmp_path: Pat
             assert stream.events[-1]["name"] == "middle_core.reattach"
             assert stream.events[-1]["value"]["reason"] == "drain"
     async with serve(tmp_path, agents=AGENT) as server, server.follow(reader.run_id, reader.last_id) as rest:
-        await rest.rest()
-        assert rest.events[-1]["code"] == "run_lost"
+        await rest.until_type("middle_core.attempt")
 
 
 async def test_sigterm_lets_a_short_answer_come_to_its_end(tmp_path: Path) -> None:
@@ -164,9 +116,8 @@ async def test_a_sync_tool_that_blocks_does_not_keep_the_process(tmp_path: Path,
             server.process.send_signal(number)
             await reader.rest()
         assert await gone(server.process, 10) == 0
-    async with serve(tmp_path, agents=agent) as server, server.follow(reader.run_id, reader.last_id) as rest:
-        await rest.rest()
-        assert rest.events[-1]["code"] == "run_lost"
+    async with serve(tmp_path, agents=AGENT) as server:
+        assert (await server.get("/threads/t1")).json()["activeRun"] is not None
 
 
 async def test_a_second_process_on_the_same_file_is_refused_with_the_way_out(tmp_path: Path) -> None:

@@ -747,7 +747,7 @@ async def test_only_the_thread_id_is_configurable() -> None:
     await play(agent, says("hi", tools=({"name": "t", "description": "MARK", "parameters": {}},)))
     metadata = [one.metadata async for one in saver.alist({"configurable": {"thread_id": "t"}})]
     assert metadata
-    assert all(set(one) <= {"source", "step", "parents", "run_id", "ls_integration"} for one in metadata), metadata
+    assert all(set(one) <= {"source", "step", "parents", "run_id", "ls_integration", "middle_core_run"} for one in metadata), metadata
 
 
 async def test_a_graph_without_messages_runs() -> None:
