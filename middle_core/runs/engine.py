@@ -249,7 +249,7 @@ class Engine:
         turned = custom(Custom.TURN, messages=list(taken.turn.messages))
         await attempt.appender.put(await self._boundary(attempt, earlier, view, turned) if job.adopted else [turned])
         await put([*closed, *taken.events])
-        if taken.over and (taken.late or not job.adopted):
+        if taken.over and view.run_id != job.run.run_id:  # else the graph has begun with it, in an attempt before
             await put([custom(Custom.TOPOLOGY, **source.topology())])
             await put(await answering.late_notice(taken, view))
             asked = await answering.open_questions(view.interrupts)

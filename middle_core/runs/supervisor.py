@@ -93,11 +93,14 @@ class Supervisor:
         self._loose: set[asyncio.Task[Any]] = set()
         self._beating: asyncio.Task[None] | None = None
         self._task_factory: Any = None
+        self._began = 0.0
+        """When this replica began, in the loop's time."""
         self.draining = False
 
     async def __aenter__(self) -> Self:
         """From now on this replica owns runs."""
         loop = asyncio.get_running_loop()
+        self._began = loop.time()
         self._task_factory = loop.get_task_factory()
         loop.set_task_factory(containing_task_factory(self._task_factory))
         self._replicas.on_stop(self._stop_heard)
@@ -329,7 +332,9 @@ class Supervisor:
         await self._questions.expire()
 
     async def _end_orphans(self) -> None:
-        """End the runs that nobody adopted in time."""
+        """End the runs that nobody adopted in time. People who waited for a server that was away get the same time from its start on."""
+        if asyncio.get_running_loop().time() - self._began < self._orphan_timeout_s:
+            return
         for run in await self._log.orphans(self.replica, for_s=self._orphan_timeout_s):
             logger.warning("ending a run that nobody adopted", extra={"run_id": run.run_id, "replica": run.owner_replica})
             await self.shielded(self._end_lost(run))

@@ -193,6 +193,7 @@ class GraphRun:
         """The inputs with which the graph goes on from a checkpoint of this run: None, or the answers, and then words that it has not read.
 
         LangGraph does not store an answer that is given by id: a node that was cut off behind its question asks the question again.
+        A static pause at a checkpoint of this run waits for a person who has not seen it, and any input would let the graph go past it.
         """
         open_ids = {one["id"] for one in thread.interrupts}
         answers = replace(turn, resume=tuple(one for one in turn.resume if one.interrupt_id in open_ids))
@@ -200,8 +201,8 @@ class GraphRun:
         unread = replace(
             turn, messages=tuple(one for one in turn.messages if one["id"] not in known), resume=(), results=(), restart_at=None
         )
-        asked = thread.pause is None and answers.resume
-        return [self._answer(answers) if asked else None, *([unread] if turn.resume and unread.messages else [])]
+        further = [] if thread.pause is not None else [self._answer(answers) if answers.resume else None]
+        return [*further, *([unread] if turn.resume and unread.messages else [])]
 
     async def _fresh(self, thread: ThreadState, turn: Turn) -> tuple[list[BaseMessage], list[Any]]:
         """Start over from START with the turn's messages, on a thread that is made fit for it.

@@ -84,6 +84,7 @@ class GraphSource:
             messages=merged(history(thread.messages, user_parts), thread.asides),
             pending_client_calls=open_calls(thread.messages, but=self.rules.server_tools),
             interrupts=thread.interrupts,
+            run_id=thread.run_id,
             basis=thread,
         )
 

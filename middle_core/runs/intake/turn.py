@@ -57,12 +57,14 @@ class ThreadView:
     """The thread as the client sees it.
 
     messages: AG-UI messages with the ids that were streamed. pending_client_calls: ids of the calls of client tools
-    that wait for their result. interrupts: the open questions, as AG-UI interrupts. basis: see `Turn`.
+    that wait for their result. interrupts: the open questions, as AG-UI interrupts. run_id: the run whose graph wrote the newest
+    checkpoint. basis: see `Turn`.
     """
 
     messages: Sequence[Message] = ()
     pending_client_calls: frozenset[str] = frozenset()
     interrupts: Sequence[dict[str, Any]] = ()
+    run_id: str | None = None
     basis: object = field(default=None, repr=False, compare=False)
 
 
