@@ -31,7 +31,7 @@ def body(**fields: Any) -> RunAgentInput:
 def test_a_client_is_asked_as_it_says_or_answers(fields: dict[str, Any], form: str | None) -> None:
     made = body(**fields)
     assert start_request(made, "digest").interrupts == form
-    assert own_request(made, intent="go_on").interrupts == form
+    assert own_request(made, intent="withdraw").interrupts == form
 
 
 @pytest.mark.parametrize("name", ["interrupts", "on_disconnect", "multitask_strategy"])
