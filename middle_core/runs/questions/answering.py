@@ -212,10 +212,14 @@ class Answering:
             return OpenQuestions([*events, *custom_event.events(interrupts, self._form)], (), bool(open_))
         return OpenQuestions(events, interrupts, bool(open_))
 
-    async def close_begun(self) -> list[Event]:
-        """The run was lost: what had begun has no known outcome. What is asked, and approved and not begun, stays."""
+    async def close_begun(self, *, goes_on: bool = False) -> list[Event]:
+        """What the attempt before had begun has no known outcome. What is asked, and approved and not begun, stays.
+
+        Args:
+            goes_on: the run goes on, and may yet learn the outcome. So its card gets no result of which the outcome is unknown.
+        """
         closed = await self._log.close(self._claim, BEGUN, outcome=CUT_OFF)
-        return [event for row in closed for event in self._closed_events(row)]
+        return [event for row in closed for event in self._closed_events(row, anew=not goes_on)]
 
     async def close_all(self) -> list[Event]:
         """The thread was settled: nothing of it can be answered any more, and what had begun has no known outcome."""
