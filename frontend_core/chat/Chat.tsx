@@ -62,7 +62,9 @@ export function Chat({ threadId, known, host, auth, recoveries, offlineModel, gr
     return true;
   };
 
-  const runState = useMemo(() => ({ running, progress: view.progress }), [running, view.progress]);
+  // A stopped run still says what became of its calls.
+  const open = running || view.phase === "stopping" || view.asking;
+  const runState = useMemo(() => ({ running: open, progress: view.progress }), [open, view.progress]);
   const blocked = !signedIn ? "Sign in again to send" : view.phase === "loading" ? "Loading the conversation…" : undefined;
   return (
     <CopilotChatConfigurationProvider agentId={session.agentId} threadId={threadId} hasExplicitThreadId>

@@ -11,6 +11,8 @@ import { CopilotKitContext, CopilotKitCoreReact } from "@copilotkit/react-core/v
 import { useEffect, useMemo, useState, type ReactNode } from "react";
 
 import { upload } from "./session/messageFilter";
+import { PageOutcomes } from "./tools/pageOutcomes";
+import { PageOutcomesContext } from "./tools/usePageTool";
 
 const RUNTIME_URL = "/api/copilotkit";
 
@@ -20,6 +22,7 @@ interface CopilotProviderProps {
 }
 
 export function CopilotProvider({ headers, children }: CopilotProviderProps) {
+  const [outcomes] = useState(() => new PageOutcomes());
   const [copilotkit] = useState(
     () =>
       new CopilotKitCoreReact({
@@ -47,11 +50,17 @@ export function CopilotProvider({ headers, children }: CopilotProviderProps) {
     };
   }, [copilotkit]);
 
+  useEffect(() => outcomes.follow(copilotkit), [outcomes, copilotkit]);
+
   useEffect(() => {
     copilotkit.setHeaders(headers);
     copilotkit.connect();
   }, [copilotkit, headers]);
 
   const value = useMemo(() => ({ copilotkit, executingToolCallIds: executing }), [copilotkit, executing]);
-  return <CopilotKitContext value={value}>{children}</CopilotKitContext>;
+  return (
+    <CopilotKitContext value={value}>
+      <PageOutcomesContext value={outcomes}>{children}</PageOutcomesContext>
+    </CopilotKitContext>
+  );
 }

@@ -18,6 +18,7 @@ const answer = (tool?: string, result?: unknown, more: object = {}): Row => ({
           {
             call: { id: "c", type: "function", function: { name: tool, arguments: "{}" } },
             result: { id: "r", role: "tool", toolCallId: "c", content: typeof result === "string" ? result : JSON.stringify(result) },
+            outcome: { outcome: "done", code: null, message: "" },
           },
         ],
   ...more,

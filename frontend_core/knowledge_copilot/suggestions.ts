@@ -21,9 +21,9 @@ export function suggestionsFor(rows: readonly Row[]): readonly string[] {
   return [...new Set([...offered, ...general])].filter((prompt) => prompt.toLowerCase() !== asked).slice(0, MOST);
 }
 
-function afterTool({ call, result }: ToolRow): readonly string[] {
+function afterTool({ call, result, outcome }: ToolRow): readonly string[] {
   const text = result?.content;
-  if (typeof text !== "string") return [];
+  if (typeof text !== "string" || outcome?.outcome !== "done") return [];
   switch (call.function.name) {
     case "search_knowledge":
       return afterSearch(text);

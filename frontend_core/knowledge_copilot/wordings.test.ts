@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { describeTool } from "../chat/tools/describeTool";
+import { DONE } from "../chat/tools/outcome";
 import { WORDINGS } from "./wordings";
 
 const say = (name: keyof typeof WORDINGS, args: Readonly<Record<string, unknown>>, result?: unknown) =>
-  describeTool({ name, args, result: result === undefined ? undefined : JSON.stringify(result), running: true }, WORDINGS[name]);
+  describeTool({ name, args, result: JSON.stringify(result), outcome: result === undefined ? undefined : DONE }, WORDINGS[name]);
 
 describe("the copilot's wordings", () => {
   it("say what is being done", () => {
@@ -19,7 +20,7 @@ describe("the copilot's wordings", () => {
 
   it("say what came of it", () => {
     const passages = (count: number) => ({ query: "stop", passages: Array.from({ length: count }, () => ({ text: "x" })) });
-    expect(say("search_knowledge", { query: "stop" }, passages(5))).toEqual({ state: "done", title: "Searched the knowledge base for “stop”", outcome: "5 passages" });
+    expect(say("search_knowledge", { query: "stop" }, passages(5))).toEqual({ state: "done", title: "Searched the knowledge base for “stop”", outcome: "5 passages", reason: "" });
     expect(say("search_knowledge", {}, passages(1)).outcome).toBe("1 passage");
     expect(say("search_knowledge", {}, passages(0)).outcome).toBe("nothing found");
     expect(say("search_knowledge", {}, {}).outcome).toBe("");

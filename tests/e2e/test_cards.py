@@ -74,7 +74,7 @@ async def test_a_stop_leaves_the_job_to_itself_and_says_so(tab: Tab, site: Site)
     await tab.say("Add this")
     await expect(tab.find("ingest-step")).to_have_text(re.compile("Reading|Splitting"))
     await tab.stop()
-    await expect(tab.find("ingest-card", state="stopped")).to_contain_text("may still finish")
+    await expect(tab.find("ingest-card", state="unknown")).to_contain_text("may still finish")
     await tab.until_idle()
 
 
@@ -85,7 +85,7 @@ async def test_a_reader_may_not_add_and_is_told_why(new_tab: NewTab, site: Site)
     await tab.open()
     site.model.script(*calling("ingest_source", TEXT))
     await tab.ask("Add this", SHORT)
-    await expect(tab.find("tool-card", tool="ingest_source", state="failed")).to_contain_text("your role does not allow this")
+    await expect(tab.find("tool-card", tool="ingest_source", state="refused")).to_contain_text("needs the role contributor")
 
 
 async def test_numbers_are_drawn_and_can_be_read_as_a_table(tab: Tab, site: Site) -> None:

@@ -86,7 +86,7 @@ async def test_stop_before_the_first_word(tab: Tab, site: Site) -> None:
     await expect(tab.find("tool-status", state="running")).to_be_visible()
     await tab.stop()
     await tab.until_idle()
-    await expect(tab.find("tool-status", state="stopped")).to_be_visible()
+    await expect(tab.find("tool-status", state="cancelled")).to_be_visible()
     # The page shows the stop at once; before the server has it, the tool could still come to its end.
     await site.until_at_rest(await tab.token(), tab.thread_id)
     site.backend.answers.set()
@@ -94,7 +94,7 @@ async def test_stop_before_the_first_word(tab: Tab, site: Site) -> None:
     await expect(tab.find("error-card")).to_have_count(0)
     await tab.reload()
     await tab.until_answer(SHORT)
-    await expect(tab.find("tool-status", state="stopped")).to_be_visible()
+    await expect(tab.find("tool-status", state="cancelled")).to_be_visible()
 
 
 async def test_stop_at_once_after_sending(tab: Tab, site: Site) -> None:

@@ -51,7 +51,7 @@ describe("lookOf", () => {
 it("uses the server's words where something went wrong, and never shows data", () => {
   expect(wordsOf("failed", verdict("executed", false, "The source is in use."))).toBe("The source is in use.");
   expect(wordsOf("executed", verdict("executed", true, '{"deleted":true}'))).toBe("Approved and done.");
-  expect(wordsOf("withdrawn", verdict("withdrawn", false, "The user went on with something else."))).toBe("Withdrawn. Nothing was done.");
+  expect(wordsOf("withdrawn", verdict("withdrawn", false, "The user group is gone."))).toBe("The user group is gone.");
   expect(wordsOf("rejected", verdict("rejected", false, "permission denied: admin role required"))).toBe("permission denied: admin role required");
   expect(wordsOf("rejected", verdict("rejected"))).toBe("Cancelled. Nothing was done.");
 });

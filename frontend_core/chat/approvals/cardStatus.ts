@@ -51,14 +51,11 @@ const WORDS: Readonly<Record<Exclude<Look, "pending">, string>> = {
   indeterminate: "Approved and begun. Whether it took effect is unknown.",
 };
 
-/**
- * What a closed card says. The server's words tell more where a thing went wrong; what they say of "the user" is for
- * the model, and elsewhere ours are shorter.
- */
+/** What a closed card says. The server's words tell more where a thing went wrong; elsewhere ours are shorter. */
 export function wordsOf(look: Exclude<Look, "pending">, verdict: Verdict | undefined): string {
   const told = verdict?.message ?? "";
   const tellsMore = look === "failed" || look === "rejected" || look === "withdrawn" || look === "indeterminate";
-  return tellsMore && told !== "" && !told.startsWith("The user ") ? told : WORDS[look];
+  return tellsMore && told !== "" ? told : WORDS[look];
 }
 
 /** "12 min left", "0:42 left"; "" where there is no limit. */

@@ -4,6 +4,7 @@ import { useRenderToolCall } from "@copilotkit/react-core/v2/headless";
 import { memo } from "react";
 import { Guarded } from "../approvals/ApprovalsProvider";
 import type { Row } from "../session/rows";
+import { ToolOutcomeContext } from "../tools/ToolCard";
 import { StopIcon } from "../ui/icons";
 import { CutOff } from "./CutOff";
 import { CopyButton, Markdown } from "./Markdown";
@@ -26,9 +27,11 @@ export const AssistantMessage = memo(function AssistantMessage({ row, onGoOn }: 
       {row.text !== "" && <Markdown text={row.text} />}
       {row.tools.length > 0 && (
         <div className={styles.tools}>
-          {row.tools.map(({ call, result }) => (
+          {row.tools.map(({ call, result, outcome }) => (
             <Guarded key={call.id} callId={call.id}>
-              {renderToolCall(result === undefined ? { toolCall: call } : { toolCall: call, toolMessage: result })}
+              <ToolOutcomeContext value={outcome}>
+                {renderToolCall(result === undefined ? { toolCall: call } : { toolCall: call, toolMessage: result })}
+              </ToolOutcomeContext>
             </Guarded>
           ))}
         </div>

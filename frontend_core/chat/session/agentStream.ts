@@ -5,7 +5,7 @@
  * retries or what is shown.
  */
 
-import type { HttpAgent } from "@ag-ui/client";
+import type { HttpAgent, Message } from "@ag-ui/client";
 import type { CopilotKitCoreReact } from "@copilotkit/react-core/v2/headless";
 import { failureOfRunError, failureOfThrown, type Failure } from "../errors/failure";
 import { quietEnd } from "./disconnects";
@@ -24,6 +24,8 @@ export interface StreamDeps {
   /** Asks the server to stop what runs in this thread; whether something ran. Throws HttpFailure. */
   readonly postStop: () => Promise<boolean>;
   readonly beforeRequest: () => void;
+  /** The messages with what became of the page's own tool calls. */
+  readonly withOutcomes: (messages: readonly Message[]) => readonly Message[];
   readonly on: {
     readonly changed: () => void;
     readonly snapshot: () => void;
@@ -83,6 +85,7 @@ export class AgentStream {
     agent.abortRun = () => {
       this.#stopRequest = this.deps.postStop();
     };
+    agent.use((input, next) => next.run({ ...input, messages: [...this.deps.withOutcomes(input.messages)] }));
     const { fetch } = agent;
     agent.fetch = async (...request) => quietEnd(await fetch(...request));
     const subscription = this.#subscribe(agent);

@@ -70,6 +70,16 @@ describe("buildRows", () => {
     expect(build([{ ...half, metadata: { cutOff: "length" } }], {}, build([half]))[0]).toMatchObject({ cutOff: "length" });
   });
 
+  it("says what became of a call by its result's metadata, also where only that has changed", () => {
+    const outcome = { outcome: "refused", code: "forbidden", message: "Deleting needs the role admin." };
+    const told = TALK.map((one) => (one.role === "tool" ? { ...one, content: "Error: a text that is not looked at", metadata: { middleCoreOutcome: outcome } } : one));
+    expect(build(told)[1]).toMatchObject({ tools: [{ outcome }] });
+    const late = told.map((one) => (one.role === "tool" ? { ...one, metadata: { middleCoreOutcome: { ...outcome, outcome: "unknown" } } } : one));
+    expect(build(late, {}, build(told))[1]).toMatchObject({ tools: [{ outcome: { outcome: "unknown" } }] });
+    expect(build(TALK)[1]).toMatchObject({ tools: [{ outcome: { outcome: "done", code: null } }] });
+    expect(build(TALK.slice(0, 2))[1]).toMatchObject({ tools: [{ outcome: undefined }] });
+  });
+
   it("shows a message that is on its way, once", () => {
     const outgoing = { id: "u2", text: "next" };
     expect(build(TALK, { outgoing }).at(-1)).toEqual({ kind: "user", id: "u2", text: "next", waiting: true });

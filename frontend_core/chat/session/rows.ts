@@ -7,11 +7,14 @@
 
 import type { Message, ToolCall, ToolMessage } from "@ag-ui/core";
 import { readAsked, type Asked } from "../approvals/question";
-import { CUT_OFF_REASONS, type CutOffReason } from "../../contract";
+import { CUT_OFF_REASONS, QUESTION_ACTIVITY, type CallOutcome, type CutOffReason } from "../../contract";
+import { outcomeOf, sameOutcome } from "../tools/outcome";
 
 export interface ToolRow {
   readonly call: ToolCall;
   readonly result: ToolMessage | undefined;
+  /** What became of it; undefined where it has no result. */
+  readonly outcome: CallOutcome | undefined;
 }
 
 export type Row =
@@ -41,9 +44,6 @@ export interface RowInput {
   readonly stopped: ReadonlySet<string>;
 }
 
-/** The `activityType` of a question that is over. */
-const QUESTION = "middle_core.question";
-
 /** Builds the rows, reusing those of `previous` that say the same. */
 export function buildRows({ messages, outgoing, running, stopped }: RowInput, previous: readonly Row[] = []): readonly Row[] {
   const results = new Map<string, ToolMessage>();
@@ -65,7 +65,7 @@ export function buildRows({ messages, outgoing, running, stopped }: RowInput, pr
     } else if (message.role === "reasoning") {
       add({ kind: "reasoning", id: message.id, text: message.content, streaming });
     } else if (message.role === "activity") {
-      const asked = message.activityType === QUESTION ? readAsked(message.content) : undefined;
+      const asked = message.activityType === QUESTION_ACTIVITY ? readAsked(message.content) : undefined;
       if (asked !== undefined) add({ kind: "asked", id: message.id, text: [asked.question.words, asked.status, asked.answer ?? ""].join("\n"), asked });
     } else if (message.role === "assistant") {
       const text = message.content ?? "";
@@ -117,6 +117,7 @@ function toolRow(call: ToolCall, result: ToolMessage | undefined): ToolRow {
             content: result.content,
             ...(result.error === undefined ? {} : { error: result.error }),
           },
+    outcome: result === undefined ? undefined : outcomeOf(result),
   };
 }
 
@@ -134,7 +135,8 @@ function sameRow(a: Row, b: Row): boolean {
       tool.call.function.name === other.call.function.name &&
       tool.call.function.arguments === other.call.function.arguments &&
       tool.result?.content === other.result?.content &&
-      tool.result?.error === other.result?.error
+      tool.result?.error === other.result?.error &&
+      sameOutcome(tool.outcome, other.outcome)
     );
   });
 }

@@ -47,6 +47,7 @@ function open(known = false): ThreadSession {
     },
     onFailure: (failure) => failures.push(failure),
     onRunChange: () => undefined,
+    withOutcomes: (messages) => messages,
     newId: () => `u${++ids}`,
     nextFrame: (callback) => setImmediate(callback),
     reconnect: { firstMs: 5, maxMs: 20 },

@@ -5,7 +5,7 @@
  * person's problem while re-attaching works. The stream itself is `agentStream.ts`, what is shown `screen.ts`.
  */
 
-import type { HttpAgent, ResumeEntry } from "@ag-ui/client";
+import type { HttpAgent, Message, ResumeEntry } from "@ag-ui/client";
 import type { CopilotKitCoreReact } from "@copilotkit/react-core/v2/headless";
 import { failureOfThrown, isAway, type Failure } from "../errors/failure";
 import { advanceGraph } from "../graph/runGraph";
@@ -40,6 +40,8 @@ export interface SessionDeps {
   readonly onFailure: (failure: Failure) => void;
   /** A run began or ended: the thread list is out of date. */
   readonly onRunChange: () => void;
+  /** The messages with what became of the page's own tool calls. */
+  readonly withOutcomes: (messages: readonly Message[]) => readonly Message[];
   readonly newId: () => string;
   readonly nextFrame: (callback: () => void) => void;
   /** The pauses between two tries to attach again; the default suits people. */
@@ -104,7 +106,14 @@ export class ThreadSession {
         },
       },
     });
-    this.#screen = new Screen({ messages: () => this.#stream.agent?.messages, nextFrame: deps.nextFrame }, deps.known ? "loading" : "idle");
+    this.#screen = new Screen(
+      {
+        messages: () => this.#stream.agent && deps.withOutcomes(this.#stream.agent.messages),
+        asking: () => (this.#stream.agent?.pendingInterrupts.length ?? 0) > 0,
+        nextFrame: deps.nextFrame,
+      },
+      deps.known ? "loading" : "idle",
+    );
     this.view = this.#screen.view;
   }
 

@@ -2,10 +2,11 @@
 
 import { randomUUID } from "@ag-ui/client";
 import { useCopilotKit } from "@copilotkit/react-core/v2/headless";
-import { useEffect, useState } from "react";
+import { useContext, useEffect, useState } from "react";
 import { ask, browserFetch } from "../api";
 import { failureOfThrown, type Failure } from "../errors/failure";
 import { threadStatus } from "../threads/threadApi";
+import { PageOutcomesContext } from "../tools/usePageTool";
 import { useStore } from "../ui/store";
 import { isVisible, onVisibility } from "../ui/visibility";
 import type { SessionView } from "./viewModel";
@@ -23,6 +24,7 @@ export interface SessionHost {
 
 export function useThreadSession(threadId: string, known: boolean, host: SessionHost): { session: ThreadSession; view: SessionView } {
   const { copilotkit } = useCopilotKit();
+  const outcomes = useContext(PageOutcomesContext);
   const [session] = useState(
     () =>
       new ThreadSession({
@@ -30,6 +32,7 @@ export function useThreadSession(threadId: string, known: boolean, host: Session
         threadId,
         known,
         runtimeAgentId: RUNTIME_AGENT,
+        withOutcomes: outcomes.told,
         newId: randomUUID,
         nextFrame: (callback) => requestAnimationFrame(callback),
         postStop: async () => {

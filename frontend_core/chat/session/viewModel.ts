@@ -24,6 +24,8 @@ export interface SessionView {
   readonly state: Readonly<Record<string, unknown>>;
   /** The agent's graph, and what its nodes did in the newest run that was seen. */
   readonly graph: PanelGraph;
+  /** The agent waits for a person's answer. */
+  readonly asking: boolean;
   /** Stopped before the answer began: there is no message that could carry the mark. */
   readonly stoppedEmpty: boolean;
 }
@@ -37,6 +39,8 @@ export interface Outgoing {
 export interface ScreenDeps {
   /** The messages as they are now; undefined while there is no agent, and then the rows stay. */
   readonly messages: () => readonly Message[] | undefined;
+  /** Whether the agent waits for a person's answer: its calls without a result wait, too. */
+  readonly asking: () => boolean;
   readonly nextFrame: (callback: () => void) => void;
 }
 
@@ -57,7 +61,7 @@ export class Screen {
     private readonly deps: ScreenDeps,
     phase: Phase,
   ) {
-    this.view = new Store<SessionView>({ phase, rows: [], failure: undefined, progress: new Map(), state: {}, graph: NO_PANEL_GRAPH, stoppedEmpty: false });
+    this.view = new Store<SessionView>({ phase, rows: [], failure: undefined, progress: new Map(), state: {}, graph: NO_PANEL_GRAPH, asking: false, stoppedEmpty: false });
   }
 
   get phase(): Phase {
@@ -65,10 +69,10 @@ export class Screen {
   }
 
   /** Change what is shown, now, together with what the messages have become. */
-  show(part: Partial<Omit<SessionView, "rows">>): void {
+  show(part: Partial<Omit<SessionView, "rows" | "asking">>): void {
     const before = this.view.get();
     const next = { ...before, ...part };
-    this.view.set({ ...next, rows: this.#rowsFor(next.phase, before.rows) });
+    this.view.set({ ...next, asking: this.deps.asking(), rows: this.#rowsFor(next.phase, before.rows) });
   }
 
   /** The messages have changed: show it with the next frame. */

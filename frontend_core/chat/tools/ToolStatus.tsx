@@ -3,7 +3,9 @@
 import { useId, useState } from "react";
 import type { Progress } from "../session/progress";
 import { AlertIcon, CheckIcon, ChevronIcon, Spinner, StopIcon } from "../ui/icons";
-import { readable, type ToolState, type ToolWords } from "./describeTool";
+import { readable, type ToolWords } from "./describeTool";
+import type { ToolState } from "./outcome";
+import { STATE_WORDS } from "./outcomeWords";
 import styles from "./tools.module.css";
 
 interface ToolStatusProps {
@@ -15,8 +17,6 @@ interface ToolStatusProps {
   /** A card below shows how it goes on: the line does not say it again. */
   readonly quiet?: boolean;
 }
-
-const STATE_WORDS: Readonly<Record<ToolState, string>> = { running: "running", done: "done", failed: "failed", stopped: "stopped" };
 
 export function ToolStatus({ name, words, args, result, progress, quiet = false }: ToolStatusProps) {
   const [open, setOpen] = useState(false);
@@ -71,8 +71,17 @@ function Details({ args, result }: Pick<ToolStatusProps, "args" | "result">) {
 }
 
 export function StateIcon({ state }: { readonly state: ToolState }) {
-  if (state === "running") return <Spinner size={15} />;
-  if (state === "done") return <CheckIcon size={15} />;
-  if (state === "failed") return <AlertIcon size={15} />;
-  return <StopIcon size={15} />;
+  switch (state) {
+    case "running":
+      return <Spinner size={15} />;
+    case "done":
+      return <CheckIcon size={15} />;
+    case "failed":
+    case "refused":
+    case "unknown":
+      return <AlertIcon size={15} />;
+    case "not_run":
+    case "cancelled":
+      return <StopIcon size={15} />;
+  }
 }

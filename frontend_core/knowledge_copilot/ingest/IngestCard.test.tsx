@@ -18,7 +18,7 @@ describe("IngestCard", () => {
     expect(screen.getByTestId("ingest-step").textContent).toBe("Sending it to the knowledge service");
     rerender(<IngestCard state="done" args={args} result={json({ status: "done", name: "Otters", passages: 1 })} progress={undefined} />);
     expect(screen.getByText("1 passage, ready to be searched")).toBeTruthy();
-    rerender(<IngestCard state="stopped" args={args} result={undefined} progress={undefined} />);
+    rerender(<IngestCard state="unknown" args={args} result={undefined} progress={undefined} />);
     expect(screen.getByText(/No longer watched/)).toBeTruthy();
   });
 });

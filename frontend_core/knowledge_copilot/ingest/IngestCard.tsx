@@ -32,7 +32,7 @@ export function IngestCard({ state, args, result, progress }: ToolCardProps) {
         </>
       )}
       {state === "done" && data !== undefined && <Outcome name={textIn(data, "name")} passages={numberIn(data, "passages")} note={textIn(data, "note")} />}
-      {state === "stopped" && (
+      {state === "unknown" && (
         <p className={styles.note}>No longer watched. The knowledge service may still finish adding it: the list of sources shows it then.</p>
       )}
     </div>

@@ -5,10 +5,11 @@
  * with a tool, and a search looks only there. The filter is the page's own; the agent reaches it by a tool of the page.
  */
 
-import { useAgentContext, useFrontendTool } from "@copilotkit/react-core/v2/headless";
+import { useAgentContext } from "@copilotkit/react-core/v2/headless";
 import { createContext, useContext, useMemo, useState } from "react";
 import { z } from "zod";
 import type { ProductProviderProps } from "../../chat/registry";
+import { CannotDo, usePageTool } from "../../chat/tools/usePageTool";
 import { Store, useStore } from "../../chat/ui/store";
 import { filterSources, type Source } from "./sources";
 
@@ -69,7 +70,7 @@ export function useSources(): Omit<SourcesValue, "desk"> & Desk & { readonly des
 
 /** What the agent may do on this page. */
 function PageTools({ desk }: { readonly desk: Store<Desk> }) {
-  useFrontendTool(
+  usePageTool(
     {
       name: "filter_sources",
       description:
@@ -82,10 +83,10 @@ function PageTools({ desk }: { readonly desk: Store<Desk> }) {
   return null;
 }
 
-/** Filters the table and says what is shown. */
+/** Filters the table and says what is shown. Throws CannotDo where there is none. */
 export function filterTable(desk: Store<Desk>, text: string): object {
   const { sources } = desk.get();
-  if (sources === undefined) return { error: "There is no table of sources on the page. Call list_sources first." };
+  if (sources === undefined) throw new CannotDo("There is no table of sources on the page. Call list_sources first.");
   const filter = text.trim();
   desk.patch({ filter });
   const shown = filterSources(sources, filter);

@@ -36,7 +36,7 @@ describe("the table", () => {
 describe("filterTable", () => {
   it("says what is shown, or that there is no table", () => {
     const desk = new Store(EMPTY_DESK);
-    expect(filterTable(desk, "log")).toHaveProperty("error");
+    expect(() => filterTable(desk, "log")).toThrow("Call list_sources first");
     expect(desk.get().filter).toBe("");
     desk.patch({ sources: SOURCES });
     expect(filterTable(desk, " log ")).toEqual({ filter: "log", shown: 2, total: 4, names: ["0010 Log", "0009 Log"] });

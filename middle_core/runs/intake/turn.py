@@ -17,9 +17,13 @@ from typing import Any, Final
 
 import orjson
 from ag_ui.core import RunAgentInput
+from pydantic import ValidationError
 
+from middle_core.agui.endings import words
 from middle_core.contract.cards import CARD_TOOL
+from middle_core.contract.outcomes import CallOutcome
 from middle_core.errors import InvalidRequest
+from middle_core.events import OUTCOME
 
 MAX_NEW_MESSAGES: Final = 32
 MAX_CONTEXT_ITEMS: Final = 64
@@ -186,8 +190,19 @@ def _results(talk: Sequence[Any], view: ThreadView) -> tuple[Message, ...]:
         result: Message = {"id": check_id(f"messages[{at}].id", one.id), "role": "tool", "toolCallId": one.tool_call_id, "content": content}
         if one.error:
             result["error"] = one.error
+        if (outcome := _outcome(one.metadata)) is not None:
+            result["metadata"] = {OUTCOME: outcome.model_dump(mode="json", by_alias=True)}
         results[one.tool_call_id] = result
     return tuple(results.values())
+
+
+def _outcome(metadata: Any) -> CallOutcome | None:
+    """What the page says became of its own tool's call; None where it says nothing that can be read."""
+    try:
+        told = CallOutcome.model_validate((metadata or {})[OUTCOME])
+    except (KeyError, ValidationError):
+        return None
+    return told.model_copy(update={"message": words(told.message)})
 
 
 def _resume(body: RunAgentInput) -> tuple[Resume, ...]:

@@ -84,6 +84,27 @@ def test_the_error_of_a_client_tool_is_kept() -> None:
     assert turn.results[0]["error"] == "no colour"
 
 
+@pytest.mark.parametrize(
+    ("told", "kept"),
+    [
+        (
+            {"outcome": "failed", "code": "tool_error", "message": "No\nwall."},
+            {"outcome": "failed", "code": "tool_error", "message": "No wall."},
+        ),
+        (
+            {"outcome": "not_run", "code": "invalid_arguments", "message": ""},
+            {"outcome": "not_run", "code": "invalid_arguments", "message": ""},
+        ),
+        ({"outcome": "splendid", "code": None, "message": ""}, None),
+        ("failed", None),
+        (None, None),
+    ],
+)
+def test_what_the_page_says_became_of_its_own_tool_is_kept(told: Any, kept: Any) -> None:
+    turn = rebuild(body(result("c1") | {"metadata": {"middleCoreOutcome": told, "more": 1}}), THREAD, NOBODY)
+    assert turn.results[0].get("metadata") == (None if kept is None else {"middleCoreOutcome": kept})
+
+
 def test_a_history_that_the_thread_has_forgotten_does_not_come_back() -> None:
     # A graph that shortens its thread: the client still replays what is gone.
     short = ThreadView(messages=[assistant("summary")])
