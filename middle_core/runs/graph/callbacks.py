@@ -11,7 +11,7 @@ import asyncio
 import logging
 import threading
 import uuid
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
@@ -20,7 +20,6 @@ from langgraph.errors import GraphBubbleUp, GraphInterrupt
 
 # Private, and the only marker that makes `ainvoke` stream inside a node without making LangGraph stream each node's output as well.
 from langgraph.pregel._messages import StreamMessagesHandler
-from langgraph.types import Command
 
 from middle_core.agui.endings import refused
 from middle_core.events import Custom, Event, EventType, custom
@@ -33,6 +32,7 @@ from middle_core.runs.graph.event_queue import EventQueue
 from middle_core.runs.graph.history import Shown
 from middle_core.runs.graph.ids import Ids
 from middle_core.runs.graph.model_streams import ModelStreams, Show
+from middle_core.runs.graph.node_outputs import messages_in, own_copy
 from middle_core.runs.graph.node_steps import NodeOutcome, Nodes
 from middle_core.runs.graph.sdk import AG_UI_EVENTS, CALL_EVENTS, MESSAGE_EVENTS, STATE_EVENTS
 
@@ -42,7 +42,24 @@ _HIDDEN_TAGS: Final = frozenset({"nostream", "langsmith:nostream"})
 
 
 class CallbackHandler(StreamMessagesHandler):
-    """The callback handler of one run. `seen`-like bookkeeping of its base class is not used."""
+    """The callback handler of one run of a graph. The bookkeeping of its base class, such as `seen`, is not used.
+
+    Attributes:
+        streams: what models say.
+        nodes: which tasks are open.
+        shown: the messages that a client has made of the events.
+        usage: tokens of each model run, with its provider and model.
+        fates: what became of the messages that were shown.
+        lock: held while events are made; sync nodes call from their threads.
+
+    Args:
+        queue: takes the events.
+        ids: those of the thread.
+        answered: ids of the calls that have a result.
+        show_state: makes events of keys of the state that node code shows.
+        waiting: the thread's asides. Of those that are pending, what their node says again is not shown again.
+        warn: says something in the server's log.
+    """
 
     raise_error = True  # a fault in here must fail the run, not vanish into a log line
 
@@ -54,15 +71,16 @@ class CallbackHandler(StreamMessagesHandler):
         show_state: Callable[[Mapping[str, Any]], list[Event]],
         *,
         waiting: Collection[Aside] = (),
+        warn: Callable[[str], None] = lambda _words: None,
     ) -> None:
         super().__init__(lambda _chunk: None, subgraphs=True)
-        self.streams = ModelStreams(ids)
+        self.streams = ModelStreams(ids, warn)
         self.nodes = Nodes()
         self.shown = Shown()
         self.usage: list[tuple[Any, str | None, str | None]] = []
         self._queue = queue
         self._ids = ids
-        self.lock = threading.RLock()  # sync nodes call from their threads
+        self.lock = threading.RLock()
         self._tasks: set[uuid.UUID] = set()
         self._models: dict[uuid.UUID, Mapping[str, Any]] = {}
         self._answered = set(answered)
@@ -145,7 +163,7 @@ class CallbackHandler(StreamMessagesHandler):
     def on_llm_end(self, response: LLMResult, *, run_id: uuid.UUID, **kwargs: Any) -> None:
         """A model run is over."""
         generation = response.generations[0][0] if response.generations and response.generations[0] else None
-        message = _own_copy(generation) if isinstance(generation, ChatGeneration) else None
+        message = own_copy(generation) if isinstance(generation, ChatGeneration) else None
         with self.lock:
             metadata = self._models.pop(run_id, {})
             if isinstance(message, AIMessage) and message.usage_metadata:
@@ -185,7 +203,7 @@ class CallbackHandler(StreamMessagesHandler):
         """A node's task is done: what it said without any model is told, then its end."""
         if run_id in self._tasks:
             with self.lock:
-                returned = list(_messages(outputs))
+                returned = list(messages_in(outputs))
                 for message in returned:
                     self.send(self._unstreamed(message))
                 self._end_task(run_id, "ok", {str(one.id) for one in returned})
@@ -229,7 +247,7 @@ class CallbackHandler(StreamMessagesHandler):
     def on_tool_end(self, output: Any, *, run_id: uuid.UUID, **kwargs: Any) -> None:
         """A tool is done: its result is told at once, not when its siblings are done too."""
         with self.lock:
-            for message in _messages(output):
+            for message in messages_in(output):
                 if isinstance(message, ToolMessage):
                     self.send(self._result(message))
 
@@ -346,40 +364,9 @@ def _show(tags: Sequence[str], metadata: Mapping[str, Any], options: Mapping[str
     )
 
 
-def _own_copy(generation: ChatGeneration) -> BaseMessage:
-    """The answer as an object that no one else holds, so that ids can be set in it. A model may give one object at each call."""
-    message = generation.message
-    if type(message) is AIMessage:
-        calls = {
-            "tool_calls": [call.copy() for call in message.tool_calls],
-            "invalid_tool_calls": [call.copy() for call in message.invalid_tool_calls],
-        }
-        generation.message = message = message.model_copy(update=calls)
-    return message
-
-
 def _flag(metadata: Mapping[str, Any], name: str) -> Any:
     value = metadata.get(f"copilotkit:{name}", metadata.get(name))
     return True if value is None else value
-
-
-def _messages(output: Any) -> Iterator[BaseMessage]:
-    """The messages in what a node or a tool returned: an update, a Command, a message, or a list of these."""
-    match output:
-        case BaseMessage():
-            yield output
-        case Command():
-            yield from _messages(output.update)
-        case Mapping():
-            found = output.get("messages")
-            yield from _messages(found if isinstance(found, (list, tuple)) else [found])
-        case list() | tuple():
-            for one in output:
-                if isinstance(one, (BaseMessage, Command, Mapping)):
-                    yield from _messages(one)
-        case _:
-            if isinstance(found := getattr(output, "messages", None), list):
-                yield from _messages(found)
 
 
 def _outcome(error: BaseException) -> NodeOutcome:

@@ -119,7 +119,7 @@ class GraphRun:
             ids.messages.add(one.message_id)
             ids.calls.update(call["id"] for shown in one.shown for call in shown.get("toolCalls") or ())
             answered.update(shown["toolCallId"] for shown in one.shown if shown["role"] == "tool")
-        self._handler = handler = CallbackHandler(queue, ids, answered, self._show_state, waiting=self._asides)
+        self._handler = handler = CallbackHandler(queue, ids, answered, self._show_state, waiting=self._asides, warn=self._source.warn_once)
         handler.fates.held.update(str(one.id) for one in before)
         pump = asyncio.create_task(self._pump(inputs, handler))  # noqa: TID251 - owned here: ended in `finally`; a TaskGroup wraps GeneratorExit
         pump.add_done_callback(lambda _task: queue.close())

@@ -12,21 +12,27 @@ history shows is one id. Knows chunks by duck typing, and no graph.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from langchain_core.utils.json import parse_partial_json
 
 from middle_core.agui.fold import REASONING
+from middle_core.errors import MiddleCoreError
 from middle_core.events import Event, EventType
 from middle_core.runs.graph.content import pieces
 from middle_core.runs.graph.ids import Ids
-from middle_core.runs.graph.think_tags import ThinkTags
+from middle_core.runs.graph.think_tags import ThinkTags, move_reasoning
 
 _TEXT_START = EventType.TEXT_MESSAGE_START.value
 _TEXT = EventType.TEXT_MESSAGE_CONTENT.value
 _TEXT_END = EventType.TEXT_MESSAGE_END.value
+
+MANY_PIECES: Final = 20_000
+"""Pieces of one answer at which the log says what they cost."""
+MAX_PIECES: Final = 300_000
+"""Pieces of one answer at which the run fails. LangChain keeps each piece of a model's answer, 1.7 kB of memory, until the answer ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +87,17 @@ class _Stream:
 class ModelStreams:
     """The model runs of one run of a graph. Not thread-safe: the owner locks.
 
-    predicted: tool call id to the state keys whose value the client is predicting from its arguments.
+    Attributes:
+        predicted: tool call id to the state keys whose value the client is predicting from its arguments.
+
+    Args:
+        ids: those of the thread.
+        warn: says something in the server's log.
     """
 
-    def __init__(self, ids: Ids) -> None:
+    def __init__(self, ids: Ids, warn: Callable[[str], None] = lambda _words: None) -> None:
         self._ids = ids
+        self._warn = warn
         self._streams: dict[Hashable, _Stream] = {}
         self._broken_calls: dict[str, dict[str, str]] = {}
         self.predicted: dict[str, list[str]] = {}
@@ -101,7 +113,9 @@ class ModelStreams:
             return []
         self._pin(stream, message)
         stream.chunks += 1
-        _move_reasoning(message, stream.tags, last=getattr(message, "chunk_position", None) == "last")
+        if stream.chunks >= MANY_PIECES:
+            self._count(stream)
+        move_reasoning(message, stream.tags, last=getattr(message, "chunk_position", None) == "last")
         calls = getattr(message, "tool_call_chunks", None)
         content = message.content
         if type(content) is str and not calls and not message.additional_kwargs and not stream.reasoning_id and not stream.calls:
@@ -119,6 +133,16 @@ class ModelStreams:
         if calls and (last or any(part.get("id") for part in calls)):
             message.init_tool_calls()  # a lone chunk is never joined, so its calls are read again here
         return events
+
+    def _count(self, stream: _Stream) -> None:
+        """Speak of an answer in very many pieces. Raises MiddleCoreError where it has too many."""
+        if stream.chunks == MANY_PIECES:
+            self._warn(
+                f"One answer came in more than {MANY_PIECES} pieces, which LangChain keeps until it ends. Wrap the model: "
+                "middle_core.models.coalesce.Coalesce(inner=model)."
+            )
+        if stream.chunks > MAX_PIECES:
+            raise MiddleCoreError("The model's answer is too long.")
 
     def message_id(self, run_id: Hashable) -> str:
         """The id of the message that this model run, which is not over, streams. Empty before its first chunk."""
@@ -143,7 +167,7 @@ class ModelStreams:
                 self.drop_broken_calls(message)
         events: list[Event] = []
         if not stream.chunks:
-            _move_reasoning(message, stream.tags, last=True)
+            move_reasoning(message, stream.tags, last=True)
             events = [*self._message_events(stream, message.content, message.additional_kwargs), *self._whole_calls(stream, message)]
         return [*events, *self._close(stream)]
 
@@ -178,7 +202,7 @@ class ModelStreams:
     def whole_message(self, message: Any) -> list[Event]:
         """An assistant message that came without any model run of ours: told as one. Its id is taken already."""
         stream = _Stream(None, Show(), message_id=message.id)
-        _move_reasoning(message, stream.tags, last=True)
+        move_reasoning(message, stream.tags, last=True)
         return [
             *self._message_events(stream, message.content, message.additional_kwargs),
             *self._whole_calls(stream, message),
@@ -316,37 +340,6 @@ class ModelStreams:
         for call in stream.calls:
             if call.shown:
                 yield {"type": EventType.TOOL_CALL_END.value, "toolCallId": call.call_id}
-
-
-def _move_reasoning(message: Any, tags: ThinkTags, *, last: bool) -> None:
-    """Put reasoning that stands in tags in a message's text where LangChain has it: under `reasoning_content`.
-
-    So the stream, the node, the thread and the history agree on what is the answer. The message is changed; what a model may use
-    again (its blocks, its additional_kwargs) is replaced.
-    """
-    content, reasoning = message.content, ""
-    if isinstance(content, str):
-        if content or last:
-            message.content, reasoning = tags.feed(content, last=last)
-    elif isinstance(content, list):
-        at_last = max((at for at, one in enumerate(content) if _has_text(one)), default=-1)
-        blocks = []
-        for at, block in enumerate(content):
-            if not _has_text(block):
-                blocks.append(block)
-                continue
-            text, thought = tags.feed(block["text"], last=last and at == at_last)
-            blocks.append({**block, "text": text})
-            reasoning += thought
-        message.content = blocks
-    if reasoning:
-        before = message.additional_kwargs.get("reasoning_content")
-        whole = (before if isinstance(before, str) else "") + reasoning
-        message.additional_kwargs = {**message.additional_kwargs, "reasoning_content": whole}
-
-
-def _has_text(block: Any) -> bool:
-    return isinstance(block, dict) and block.get("type") == "text" and isinstance(block.get("text"), str)
 
 
 def _is_object(arguments: str) -> bool:

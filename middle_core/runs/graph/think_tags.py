@@ -6,7 +6,7 @@ at the beginning of a line and outside of a code block: an answer may speak of t
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 TAGS: Final = ("think", "thinking", "thought", "reasoning")
 """Names of the tag in the models that are known."""
@@ -90,3 +90,34 @@ class ThinkTags:
 def _overlap(text: str, tag: str) -> int:
     """How many characters at the end of the text may begin the tag."""
     return next((size for size in range(min(len(text), len(tag) - 1), 0, -1) if tag.startswith(text[-size:])), 0)
+
+
+def move_reasoning(message: Any, tags: ThinkTags, *, last: bool) -> None:
+    """Put reasoning that stands in tags in a message's text where LangChain has it: under `reasoning_content`.
+
+    So the stream, the node, the thread and the history agree on what is the answer. The message is changed; what a model may use
+    again (its blocks, its additional_kwargs) is replaced.
+    """
+    content, reasoning = message.content, ""
+    if isinstance(content, str):
+        if content or last:
+            message.content, reasoning = tags.feed(content, last=last)
+    elif isinstance(content, list):
+        at_last = max((at for at, one in enumerate(content) if _has_text(one)), default=-1)
+        blocks = []
+        for at, block in enumerate(content):
+            if not _has_text(block):
+                blocks.append(block)
+                continue
+            text, thought = tags.feed(block["text"], last=last and at == at_last)
+            blocks.append({**block, "text": text})
+            reasoning += thought
+        message.content = blocks
+    if reasoning:
+        before = message.additional_kwargs.get("reasoning_content")
+        whole = (before if isinstance(before, str) else "") + reasoning
+        message.additional_kwargs = {**message.additional_kwargs, "reasoning_content": whole}
+
+
+def _has_text(block: Any) -> bool:
+    return isinstance(block, dict) and block.get("type") == "text" and isinstance(block.get("text"), str)
