@@ -33,13 +33,15 @@ def in_a_thread(work: Coroutine[Any, Any, Any]) -> None:
 class PostgresServer:
     """A running server. Databases are made when they are first asked for."""
 
-    def __init__(self, url: str, user: str | None, restart: Callable[[], AbstractContextManager[None]]) -> None:
+    def __init__(self, url: str, user: str | None, restart: Callable[[], AbstractContextManager[None]], *, to_disk: bool) -> None:
         self.url = url
         self.user = user
         """The system's user who runs it, where that is not the one who runs the tests: Postgres refuses root."""
         self.away = restart
         """A context in which the server is down, as after a crash of its machine. It is up again at the end."""
         self._made: set[str] = set()
+        if to_disk:
+            return
         with psycopg.connect(self.url, autocommit=True) as db:
             # What a test writes need not outlive the machine, and a disk that is waited for makes the suite several times as slow.
             for setting in ("fsync", "full_page_writes"):
@@ -77,7 +79,7 @@ def _gone_afterwards(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def running_postgres() -> Iterator[PostgresServer]:
+def running_postgres(*, to_disk: bool = False) -> Iterator[PostgresServer]:
     """A server in a folder of its own: pytest takes its own folders away from the other user whom Postgres needs where root runs it."""
     home = Path(mkdtemp(prefix="postgres-"))
     home.chmod(0o755)
@@ -103,4 +105,4 @@ def running_postgres() -> Iterator[PostgresServer]:
                         raise
 
     with _gone_afterwards(home), server:
-        yield PostgresServer(server.get_uri(), server.system_user, away)
+        yield PostgresServer(server.get_uri(), server.system_user, away, to_disk=to_disk)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -52,6 +53,42 @@ async def test_a_follower_at_another_replica_reads_the_same_stream(postgres: Pos
             await asyncio.wait(rest)
     assert second.frames == first.frames
     assert first.text == opened.text == "".join(f"{number} " for number in range(30))
+
+
+async def test_cuts_at_random_places_with_either_replica_next_lose_and_double_nothing(postgres: PostgresServer, tmp_path: Path) -> None:
+    """As behind a load balancer without sticky sessions, in the middle of the run."""
+    words = [f"{number} " for number in range(80)]
+    gates = [asyncio.Event() for _ in words]
+    script = [item for pair in zip(gates, words, strict=True) for item in pair]
+    async with two(postgres, tmp_path, ScriptedModel(turns=[[*script, finish()]])) as at, at.here.say("go") as starter:
+        await starter.until_type("RUN_STARTED")
+        attaches = 0
+
+        async def watcher(seed: int) -> list[bytes]:
+            nonlocal attaches
+            dice, cursor = random.Random(seed), None
+            got: list[bytes] = []
+            while True:
+                attaches += 1
+                async with dice.choice([at.here, at.there]).follow(starter.run_id, cursor) as reader:
+                    for _ in range(dice.randint(1, 6)):
+                        frame = await reader.next()
+                        if frame is None:
+                            return got
+                        got.append(frame.data)
+                        cursor = frame.id
+
+        async with asyncio.TaskGroup() as group:
+            watchers = [group.create_task(watcher(seed)) for seed in range(10)]
+            for gate in gates:
+                gate.set()
+                await asyncio.sleep(0)
+            await starter.rest()
+    expected = [frame.data for frame in starter.frames]
+    assert starter.text == "".join(words)
+    assert attaches > 20
+    for each in watchers:
+        assert each.result() == expected
 
 
 @pytest.mark.parametrize("hints_arrive", [True, False])

@@ -232,7 +232,11 @@ LEFT JOIN runs AS r ON c.run_id = r.run_id;
 -- name: append
 -- The appends of several runs in one statement. `index` numbers the appends, in ascending order within the arrays of events.
 -- An append whose claim does not hold any more, or that does not follow the last one, moves no row and gets none back.
-WITH claims AS (
+WITH clock AS MATERIALIZED (
+    SELECT middle_core_ms() AS ms
+),
+
+claims AS (
     SELECT *
     FROM unnest(
         %(indexes)s::integer[], %(thread_ids)s::uuid[], %(run_ids)s::uuid[], %(attempts)s::integer[], %(tokens)s::text[],
@@ -256,8 +260,9 @@ advanced AS (
     UPDATE runs AS r
     SET last_seq = r.last_seq + h.count
     FROM held AS h
+    CROSS JOIN clock AS t
     WHERE r.thread_id = h.thread_id AND r.run_id = h.run_id
-    RETURNING h.index, r.thread_id, r.run_id, r.attempt, r.started_at, r.last_seq - h.count AS floor, middle_core_ms() AS at
+    RETURNING h.index, r.thread_id, r.run_id, r.attempt, r.started_at, r.last_seq - h.count AS floor, t.ms AS at
 ),
 
 written AS (
