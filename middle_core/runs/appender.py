@@ -10,51 +10,12 @@ import asyncio
 from collections.abc import Sequence
 from typing import Final
 
+from middle_core.agui.deltas import DELTAS, MAX_DELTA_CHARS, merge_deltas
 from middle_core.eventlog.port import RunWriter
 from middle_core.eventlog.records import Ending
-from middle_core.events import Event, EventType
-
-_DELTA_KEY: Final = {
-    EventType.TEXT_MESSAGE_CONTENT.value: "messageId",
-    EventType.TOOL_CALL_ARGS.value: "toolCallId",
-    EventType.REASONING_MESSAGE_CONTENT.value: "messageId",
-}
+from middle_core.events import Event
 
 IN_FLIGHT: Final = 4
-
-
-def merge_deltas(events: Sequence[Event], *, max_chars: int) -> list[Event]:
-    """Join neighbouring deltas of the same message or call, up to `max_chars` each. The input is not changed."""
-    merged: list[Event] = []
-    parts: list[str] = []
-    size = 0
-
-    def close() -> None:
-        if len(parts) > 1:
-            merged[-1] = {**merged[-1], "delta": "".join(parts)}
-        parts.clear()
-
-    for event in events:
-        key = _DELTA_KEY.get(event["type"])
-        last = merged[-1] if merged else None
-        if (
-            key
-            and parts
-            and last is not None
-            and last["type"] == event["type"]
-            and last[key] == event[key]
-            and size + len(event["delta"]) <= max_chars
-        ):
-            parts.append(event["delta"])
-            size += len(event["delta"])
-            continue
-        close()
-        merged.append(event)
-        if key:
-            parts.append(event["delta"])
-            size = len(event["delta"])
-    close()
-    return merged
 
 
 class Appender:
@@ -68,7 +29,7 @@ class Appender:
     the log's error, or `CancelledError` where the task was cancelled (a loop that closes cancels every task).
     """
 
-    def __init__(self, writer: RunWriter, *, max_pending: int = 2048, max_delta_chars: int = 16_384) -> None:
+    def __init__(self, writer: RunWriter, *, max_pending: int = 2048, max_delta_chars: int = MAX_DELTA_CHARS) -> None:
         self._writer = writer
         self._max_pending = max_pending
         self._max_delta_chars = max_delta_chars
@@ -99,7 +60,7 @@ class Appender:
         self._pending.extend(events)
         self._written.clear()
         self._work.set()
-        if not self._spoken and any(event["type"] in _DELTA_KEY for event in events):
+        if not self._spoken and any(event["type"] in DELTAS for event in events):
             self._spoken = True
             await self.drain()
         while len(self._pending) >= self._max_pending:

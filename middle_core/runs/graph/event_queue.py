@@ -12,8 +12,9 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from middle_core.agui.deltas import DELTAS, joins
 from middle_core.errors import MiddleCoreError
-from middle_core.events import Event, EventType
+from middle_core.events import Event
 
 FULL: Final = 1_000
 """Waiting events at which async node code waits for the log. Deltas join while they wait, so tokens hardly get there."""
@@ -21,8 +22,6 @@ MAX_WAITING: Final = 50_000
 """Waiting events at which the run fails: only code in threads, which cannot be made to wait, gets beyond FULL."""
 TURN_S: Final = 0.0005
 """Seconds after which a model that never waits for its socket lets others have a turn: else its tokens come all at once."""
-
-_DELTAS: Final = {EventType.TEXT_MESSAGE_CONTENT.value: "messageId", EventType.TOOL_CALL_ARGS.value: "toolCallId"}
 
 
 class EventQueue:
@@ -77,9 +76,8 @@ class EventQueue:
         with self._lock:
             before = len(waiting)
             for event in events:
-                key = _DELTAS.get(event["type"])
-                self._has_delta = self._has_delta or key is not None
-                if key is not None and waiting and waiting[-1]["type"] == event["type"] and waiting[-1][key] == event[key]:
+                self._has_delta = self._has_delta or event["type"] in DELTAS
+                if waiting and joins(waiting[-1], event):
                     waiting[-1]["delta"] += event["delta"]
                 else:
                     waiting.append(event)

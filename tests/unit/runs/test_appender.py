@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from middle_core.agui.deltas import merge_deltas
 from middle_core.errors import Superseded
 from middle_core.eventlog.records import Ending, RunStatus
 from middle_core.events import Event
-from middle_core.runs.appender import IN_FLIGHT, Appender, merge_deltas
+from middle_core.runs.appender import IN_FLIGHT, Appender
 from tests.fakes.until import until
 
 

@@ -7,6 +7,7 @@ import threading
 
 import pytest
 
+from middle_core.agui.deltas import MAX_DELTA_CHARS
 from middle_core.errors import MiddleCoreError
 from middle_core.events import Event
 from middle_core.runs.graph.event_queue import FULL, MAX_WAITING, EventQueue
@@ -24,7 +25,10 @@ async def test_deltas_that_wait_become_one_and_others_do_not() -> None:
     queue.put([{"type": "TOOL_CALL_ARGS", "toolCallId": "c", "delta": one} for one in "12"])
     assert [one["delta"] for one in queue.take()] == ["12"]
     queue.put([delta("r", kind="REASONING_MESSAGE_CONTENT"), delta("s", kind="REASONING_MESSAGE_CONTENT")])
-    assert len(list(queue.take())) == 2
+    assert [one["delta"] for one in queue.take()] == ["rs"]
+    half = "x" * (MAX_DELTA_CHARS // 2)
+    queue.put(delta(one) for one in (half, half, half))
+    assert [len(one["delta"]) for one in queue.take()] == [MAX_DELTA_CHARS, MAX_DELTA_CHARS // 2], "joining has a bound"
 
 
 async def test_what_was_taken_is_not_added_to() -> None:
