@@ -46,6 +46,7 @@ from middle_core.auth.access import clearly_lacks
 from middle_core.contract.cards import MARK
 from middle_core.contract.outcomes import DONE, OutcomeCode
 from middle_core.errors import BackendUnavailable, Forbidden, MiddleCoreError, Superseded
+from middle_core.eventlog.interrupts import InterruptStatus
 from middle_core.node_api.approvals import (
     MAX_CARD_CHARS,
     Approval,
@@ -185,14 +186,16 @@ class _Action:
         asked = await approvals.of_call(call.key)
         if asked is None:
             return await self._first(call, given)
-        if asked.status == "pending":
+        if asked.status is InterruptStatus.PENDING:
             _stop(asked.question)
         if (answer := settled(asked)) is not None:
             return _message(answer)
-        if asked.stale and asked.status != "indeterminate":
+        if asked.stale and asked.status is not InterruptStatus.INDETERMINATE:
             await approvals.drop(asked, EXPIRED)
             return _message(EXPIRED if asked.root_id == asked.interrupt_id else LEFT_ALONE)
-        if asked.status in {"approved", "edited"} or (asked.status == "indeterminate" and self.idempotent and not asked.stale):
+        if asked.status in {InterruptStatus.APPROVED, InterruptStatus.EDITED} or (
+            asked.status is InterruptStatus.INDETERMINATE and self.idempotent and not asked.stale
+        ):
             return await self._carry_out(approvals, asked, call, given, lambda changes: self.function(*args, **{**kwargs, **changes}))
         card = {**asked.question[MARK]["card"], "state": "unknown", "problem": CUT_OFF, "confirm": "Try again", "cancel": "Leave it"}
         edits = {**asked.question[MARK].get("edits", {}), **edits_of(asked.answer)}
@@ -293,7 +296,7 @@ class _Action:
             card = {**about["card"], "state": "invalid", "problem": problem}
             _stop(self._question(call, given, card, root_id=about["rootId"], edits=before))
         if not await approvals.begin(asked, digest=digest(final)):
-            if asked.status in {"approved", "edited"}:
+            if asked.status in {InterruptStatus.APPROVED, InterruptStatus.EDITED}:
                 await approvals.drop(asked, CHANGED)
             return _message(CHANGED)
         checked = self.schema.model_validate(final)

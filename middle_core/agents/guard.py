@@ -28,6 +28,7 @@ from middle_core.agents.sync_tools import SyncToolPool
 from middle_core.agents.tool_text import as_text, bounded, storable
 from middle_core.contract.outcomes import DONE, OutcomeCode
 from middle_core.errors import MiddleCoreError, Superseded
+from middle_core.eventlog.records import ToolCallStatus
 from middle_core.events import ToolOutcome
 from middle_core.node_api.context import run_context
 from middle_core.node_api.outcomes import ToolResult, failure, metadata, outcome_of, result
@@ -169,12 +170,12 @@ class GuardedTool:
 
     def _earlier(self, call: Call, line: LedgerLine) -> ToolMessage | None:
         match line.status:
-            case "done" | "failed":
+            case ToolCallStatus.DONE | ToolCallStatus.FAILED:
                 return tool_result(call, line.result or ToolResult(""))
-            case "running" if not self.repeatable:
+            case ToolCallStatus.RUNNING if not self.repeatable:
                 logger.warning("The tool call %s of %s began before and never ended; it is not run again.", call.key, call.name)
                 return tool_result(call, UNKNOWN_OUTCOME)
-            case _:  # paused at an interrupt, or safe to run again
+            case _:  # paused at a question, or safe to run again
                 return None
 
     def _outcome(self, call: Call, value: Any) -> ToolMessage | Command[Any]:

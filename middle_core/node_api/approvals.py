@@ -1,8 +1,8 @@
 """What a person has to approve before it is done, as node code sees it: the port, and what both of its sides must agree on.
 
-An approval is a row of the log; nothing else authorises anything. The engine hands in the real port, bound to the run's
-claim; `agents.approval` asks through it, the engine's side (`runs.questions.answering`) takes the answers. Both compute the digest of the
-arguments here, so that what was shown is what runs.
+An approval is a row of the log, and nothing else authorises anything. The engine puts the real port, bound to the run's claim, into the
+run's context: `agents.approval` asks through it, and `runs.questions.answering` takes the answers. Both compute the digest of the
+arguments here, so that what was shown is what runs. Knows no database.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from middle_core.errors import ErrorCode
+from middle_core.eventlog.interrupts import InterruptStatus
 from middle_core.events import ToolOutcome
 from middle_core.node_api.context import run_context
 from middle_core.node_api.outcomes import ToolResult, result
@@ -30,12 +31,19 @@ _JOINERS: Final = "\u200c\u200d"
 class Approval:
     """The newest question about a call, as it stands.
 
-    status: of `eventlog.interrupts`. answer: as it came. stale: its time is over, and it was answered in an earlier run.
-    root_id: of the first question about the action; its Idempotency-Key is theirs all. result: what came of it, once that is known.
+    Args:
+        interrupt_id: the question's id.
+        status: where it stands.
+        question: what was asked.
+        answer: as it came; None before it came.
+        stale: whether its time is over and it was answered in an earlier run.
+        root_id: id of the first question about the same action. All of these questions share one Idempotency-Key.
+        idempotency_key: the key to send along when the action is carried out.
+        result: what came of the action; None before that is known.
     """
 
     interrupt_id: str
-    status: str
+    status: InterruptStatus
     question: Mapping[str, Any]
     answer: Any
     stale: bool
@@ -51,13 +59,28 @@ class Approvals(Protocol):
         """The newest question about the call, or None if nobody was asked."""
 
     async def begin(self, approval: Approval, *, digest: str) -> bool:
-        """Whether the action may be done now, by this caller, with these arguments. True once."""
+        """Whether the action may be done now, by this caller. True once.
+
+        Args:
+            approval: of the action.
+            digest: of the arguments that it would be done with.
+        """
 
     async def end(self, approval: Approval, result: ToolResult) -> None:
-        """What came of it."""
+        """Write down what came of the action.
+
+        Args:
+            approval: of the action.
+            result: what answers the call.
+        """
 
     async def drop(self, approval: Approval, result: ToolResult) -> None:
-        """Take back what was approved and not begun. result: what answers the call."""
+        """Take back what was approved and not begun.
+
+        Args:
+            approval: of the action.
+            result: what answers the call.
+        """
 
 
 def idempotency_key() -> str:
@@ -69,7 +92,12 @@ def idempotency_key() -> str:
 
 
 def missing_role(roles: Sequence[str], doing: str) -> ToolResult:
-    """Of a caller who has none of the roles. doing: the action as the subject of a sentence."""
+    """The result for a caller who has none of the roles.
+
+    Args:
+        roles: those that the action needs one of.
+        doing: the action as the subject of a sentence, such as "Deleting a source".
+    """
     needed = " or ".join(roles)
     text = f"permission denied: {needed} role required"
     return result(text, ToolOutcome.REFUSED, ErrorCode.FORBIDDEN, f"{doing} needs the role {needed}.")

@@ -1,7 +1,7 @@
 """A tool call's outcome on the message that answers it.
 
-Who knows what became of a call says it here, in the message's `response_metadata`: so it is in the checkpoint, and no provider is sent
-it. The message's content is for the model, and nobody reads an outcome out of it. Knows LangChain's messages, and no run.
+Whoever knows what became of a call writes it into the message's `response_metadata`. There it is part of the checkpoint, and no provider
+is sent it. The message's content is for the model, and nobody reads an outcome out of it. Knows LangChain's messages, and no run.
 """
 
 from __future__ import annotations
@@ -19,26 +19,44 @@ from middle_core.events import OUTCOME, ToolOutcome
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What answers a call. text: for the model."""
+    """What answers a call.
+
+    Args:
+        text: for the model.
+        outcome: for people and programs.
+    """
 
     text: str
     outcome: CallOutcome = DONE
 
 
 def result(text: str, outcome: ToolOutcome, code: OutcomeCode | ErrorCode, message: str) -> ToolResult:
-    """The result of a call that is not done. text: for the model. message: for people, in one bounded line."""
+    """The result of a call that is not done.
+
+    Args:
+        text: for the model.
+        outcome: what became of the call.
+        code: why.
+        message: for people. It is cut to one bounded line.
+    """
     return ToolResult(text, CallOutcome(outcome=outcome, code=code, message=words(message)))
 
 
 def failure(error: Exception, text: str, message: str) -> ToolResult:
-    """The result of a tool that raised. An error of the server's has a code of its own, and a missing role or sign-in is a refusal."""
+    """The result of a tool that raised. An error of the server's has a code of its own, and a missing role or sign-in is a refusal.
+
+    Args:
+        error: what the tool raised.
+        text: for the model.
+        message: for people.
+    """
     refused = isinstance(error, Forbidden | Unauthorized)
     code = error.code if isinstance(error, MiddleCoreError) else OutcomeCode.TOOL_ERROR
     return result(text, ToolOutcome.REFUSED if refused else ToolOutcome.FAILED, code, message)
 
 
 def metadata(outcome: CallOutcome) -> dict[str, Any]:
-    """What carries the outcome: `response_metadata` of a ToolMessage, and `metadata` of its result on the wire."""
+    """The outcome as a message carries it: in `response_metadata` of a ToolMessage, and in `metadata` of its result on the wire."""
     return {OUTCOME: outcome.model_dump(mode="json", by_alias=True)}
 
 

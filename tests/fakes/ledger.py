@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from middle_core.contract.outcomes import DONE
+from middle_core.eventlog.records import ToolCallStatus
 from middle_core.node_api.outcomes import ToolResult
 from middle_core.node_api.tool_ledger import LedgerLine
 
@@ -20,13 +21,14 @@ class MemoryLedger:
     async def begin(self, tool_call_id: str, name: str) -> LedgerLine | None:
         earlier = self.lines.get(tool_call_id)
         if earlier is None or earlier.status == "paused":
-            self.lines[tool_call_id] = LedgerLine(name, "running", None)
+            self.lines[tool_call_id] = LedgerLine(name, ToolCallStatus.RUNNING, None)
             self.log.append((tool_call_id, "running"))
             self._changed.set()
         return earlier
 
     async def end(self, tool_call_id: str, result: ToolResult | None) -> None:
-        status = "paused" if result is None else "done" if result.outcome == DONE else "failed"
+        ended = ToolCallStatus.DONE if result is not None and result.outcome == DONE else ToolCallStatus.FAILED
+        status = ToolCallStatus.PAUSED if result is None else ended
         line = self.lines[tool_call_id]
         assert line.status == "running", f"{tool_call_id} is {line.status}: only a running call ends"
         self.lines[tool_call_id] = LedgerLine(line.name, status, result)

@@ -15,6 +15,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from middle_core.contract.outcomes import OutcomeCode
 from middle_core.errors import ErrorCode
+from middle_core.eventlog.records import ToolCallStatus
 from middle_core.events import ToolOutcome
 from middle_core.node_api.outcomes import ToolResult, result
 from middle_core.node_api.tool_ledger import LedgerLine
@@ -81,7 +82,7 @@ def _result(call: _Call, cut: Cut, rules: AgentRules, *, sound: bool) -> ToolRes
 
 def _may_have_begun(name: str, cut: Cut, rules: AgentRules, line: LedgerLine | None) -> bool:
     if line is not None:
-        return line.status == "running"
+        return line.status is ToolCallStatus.RUNNING
     if name in rules.recorded_tools or (cut.page_tools is not None and name in cut.page_tools):
         return False  # the ledger would know; the page runs its tools after the run
     # A tool node of the team's writes no ledger, so nobody knows.

@@ -272,7 +272,7 @@ class LogApprovals:
         row = rows[-1]
         return Approval(
             interrupt_id=row.interrupt_id,
-            status=row.status.value,
+            status=row.status,
             question=row.payload,
             answer=row.answer,
             stale=row.late and row.answer_run_id != self._claim.run_id,

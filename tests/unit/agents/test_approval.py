@@ -14,6 +14,7 @@ from middle_core.agents.approval import Card, needs_approval
 from middle_core.agents.approval_results import EXPIRED, LEFT, NO_CARD, NOBODY, REJECTED, TOO_LARGE, WITHDRAWN, unknown
 from middle_core.contract.cards import MARK
 from middle_core.errors import ErrorCode
+from middle_core.eventlog.interrupts import InterruptStatus
 from middle_core.events import ToolOutcome
 from middle_core.node_api.approvals import MAX_CARD_CHARS, Approval, digest
 from middle_core.node_api.context import within
@@ -47,10 +48,10 @@ class Rows:
         self.log.append(f"dropped: {result.text}")
 
 
-def a_row(question: Mapping[str, Any], **changes: Any) -> Approval:
+def a_row(question: Mapping[str, Any], *, status: str = "approved", **changes: Any) -> Approval:
     plain = Approval(
         interrupt_id="i1",
-        status="approved",
+        status=InterruptStatus(status),
         question=question,
         answer={"approved": True},
         stale=False,

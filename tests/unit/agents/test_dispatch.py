@@ -31,6 +31,7 @@ from middle_core.agents.guard import UNKNOWN_OUTCOME, FailRun, repeatable
 from middle_core.agents.sync_tools import stop_requested
 from middle_core.contract.outcomes import CallOutcome, OutcomeCode
 from middle_core.errors import BackendUnavailable, ErrorCode, Superseded
+from middle_core.eventlog.records import ToolCallStatus
 from middle_core.events import ToolOutcome
 from middle_core.node_api.context import within
 from middle_core.node_api.outcomes import ToolResult, outcome_of, result
@@ -129,7 +130,10 @@ async def test_what_a_finished_call_gave_is_returned_and_the_tool_not_run_again(
         raise AssertionError("it ran again")
 
     poor = result("no money", ToolOutcome.REFUSED, ErrorCode.FORBIDDEN, "You have no money.")
-    ledger.lines = {"c0": LedgerLine("pay", "done", ToolResult("paid 5")), "c1": LedgerLine("pay", "failed", poor)}
+    ledger.lines = {
+        "c0": LedgerLine("pay", ToolCallStatus.DONE, ToolResult("paid 5")),
+        "c1": LedgerLine("pay", ToolCallStatus.FAILED, poor),
+    }
     state = await graph_of([pay], calls(("c0", "pay", {"amount": 5}), ("c1", "pay", {"amount": 6}))).ainvoke(human(), CONFIG)
     assert {c: (m.content, m.status) for c, m in results(state).items()} == {"c0": ("paid 5", "success"), "c1": ("no money", "error")}
     assert outcome_of(results(state)["c1"]) == poor.outcome
@@ -151,7 +155,7 @@ async def test_a_call_that_a_crash_cut_off_is_told_and_not_run_again_unless_it_i
         ran.append("look")
         return "seen"
 
-    ledger.lines = {"c0": LedgerLine("pay", "running", None), "c1": LedgerLine("look", "running", None)}
+    ledger.lines = {"c0": LedgerLine("pay", ToolCallStatus.RUNNING, None), "c1": LedgerLine("look", ToolCallStatus.RUNNING, None)}
     state = await graph_of([pay, repeatable(look)], calls(("c0", "pay", {"amount": 5}), ("c1", "look", {}))).ainvoke(human(), CONFIG)
     assert ran == ["look"]
     assert results(state)["c0"].content == UNKNOWN_OUTCOME.text
@@ -224,7 +228,10 @@ async def test_a_stop_keeps_the_finished_result_and_the_other_tool_sees_the_canc
         with pytest.raises(asyncio.CancelledError):
             await run
     assert seen == ["cancelled"]
-    assert ledger.lines == {"c0": LedgerLine("quick", "done", ToolResult("quick is done")), "c1": LedgerLine("slow", "running", None)}
+    assert ledger.lines == {
+        "c0": LedgerLine("quick", ToolCallStatus.DONE, ToolResult("quick is done")),
+        "c1": LedgerLine("slow", ToolCallStatus.RUNNING, None),
+    }
 
 
 async def test_a_synchronous_tool_that_blocks_stalls_nobody_and_its_late_result_is_dropped(ledger: MemoryLedger) -> None:
@@ -255,7 +262,7 @@ async def test_a_synchronous_tool_that_blocks_stalls_nobody_and_its_late_result_
             await run
         release.set()
         assert await asyncio.to_thread(told.wait, 5), "the tool can see that its work is in vain"
-    assert ledger.lines["c0"] == LedgerLine("block", "running", None)
+    assert ledger.lines["c0"] == LedgerLine("block", ToolCallStatus.RUNNING, None)
     state = await graph.aget_state(CONFIG)
     assert all("too late" not in str(m.content) for m in state.values["messages"])
 
@@ -529,7 +536,7 @@ async def test_a_command_updates_the_state_and_its_message_is_in_our_form(ledger
     assert state["colour"] == "blue"
     assert (results(state)["c0"].id, results(state)["c0"].content) == ("c0-result", "painted")
     assert results(state)["c1"].content == "Done."
-    assert ledger.lines["c0"] == LedgerLine("paint", "done", ToolResult("painted"))
+    assert ledger.lines["c0"] == LedgerLine("paint", ToolCallStatus.DONE, ToolResult("painted"))
 
 
 async def test_an_artifact_stays_beside_the_text() -> None:
@@ -614,7 +621,7 @@ async def test_a_tool_message_of_the_tools_own_gets_our_id_and_keeps_its_status(
     found = results(await graph_of([act], calls(("c0", "act", {}))).ainvoke(human(), CONFIG))["c0"]
     assert (found.id, found.content, found.status, found.artifact) == ("c0-result", "refused", "error", 7)
     failed = CallOutcome(outcome=ToolOutcome.FAILED, code=OutcomeCode.TOOL_ERROR, message="refused")
-    assert ledger.lines["c0"] == LedgerLine("act", "failed", ToolResult("refused", failed))
+    assert ledger.lines["c0"] == LedgerLine("act", ToolCallStatus.FAILED, ToolResult("refused", failed))
 
 
 async def test_a_command_that_no_graph_can_take_is_the_tools_error(ledger: MemoryLedger) -> None:

@@ -9,6 +9,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 
 from middle_core.contract.outcomes import DONE, OutcomeCode
 from middle_core.errors import ErrorCode
+from middle_core.eventlog.records import ToolCallStatus
 from middle_core.events import ToolOutcome
 from middle_core.node_api.outcomes import ToolResult, result
 from middle_core.node_api.tool_ledger import LedgerLine
@@ -17,7 +18,7 @@ from middle_core.runs.intake.turn import AgentRules
 
 OURS = AgentRules(server_tools=frozenset({"pay", "look"}), recorded_tools=frozenset({"pay", "look"}), repeatable_tools=frozenset({"look"}))
 THEIRS = AgentRules(server_tools=frozenset({"pay"}))
-BEGAN = {"c": LedgerLine("pay", "running", None)}
+BEGAN = {"c": LedgerLine("pay", ToolCallStatus.RUNNING, None)}
 REFUSED = result("no", ToolOutcome.REFUSED, ErrorCode.FORBIDDEN, "No.")
 
 
@@ -36,8 +37,8 @@ def came_of(
     [
         ("pay", OURS, {"ledger": BEGAN}, "unknown"),
         ("pay", OURS, {}, "cancelled"),
-        ("pay", OURS, {"ledger": {"c": LedgerLine("pay", "paused", None)}}, "cancelled"),
-        ("look", OURS, {"ledger": {"c": LedgerLine("look", "running", None)}}, "cancelled"),
+        ("pay", OURS, {"ledger": {"c": LedgerLine("pay", ToolCallStatus.PAUSED, None)}}, "cancelled"),
+        ("look", OURS, {"ledger": {"c": LedgerLine("look", ToolCallStatus.RUNNING, None)}}, "cancelled"),
         ("pay", THEIRS, {}, "unknown"),  # a ToolNode of LangGraph's keeps no ledger
         ("paint", OURS, {"page_tools": {"paint"}}, "cancelled"),
         ("paint", OURS, {}, "cancelled"),
@@ -74,7 +75,7 @@ def test_a_call_whose_arguments_were_never_finished_was_never_begun() -> None:
 
 
 def test_who_knows_better_is_asked_first() -> None:
-    ended = {"c": LedgerLine("pay", "failed", REFUSED)}
+    ended = {"c": LedgerLine("pay", ToolCallStatus.FAILED, REFUSED)}
     assert came_of([asks("pay")], ledger=ended) == {"c": REFUSED}
     assert came_of([asks("pay")], ledger=ended, results={"c": ToolResult("paid")}) == {"c": ToolResult("paid", DONE)}
 
@@ -85,5 +86,5 @@ def test_an_answered_call_and_one_without_an_id_get_nothing() -> None:
 
 
 def test_an_id_that_a_provider_uses_again_has_a_line_of_its_own() -> None:
-    ledger = {"c": LedgerLine("pay", "running", None), "c@b": LedgerLine("pay", "done", ToolResult("paid"))}
+    ledger = {"c": LedgerLine("pay", ToolCallStatus.RUNNING, None), "c@b": LedgerLine("pay", ToolCallStatus.DONE, ToolResult("paid"))}
     assert came_of([asks("pay"), asks("pay", message_id="b")], ledger=ledger)["c"].text == "paid"
