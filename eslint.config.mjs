@@ -14,7 +14,7 @@ const environment = {
 /** Modules of the graph page without a screen: they run wherever JavaScript does. The first four are the chat's, too. */
 const SHARED = ["run_graph", "layout", "words", "json"];
 /** reading.js is named for its error type; it makes no request by itself. */
-const PURE = [...SHARED, "layers", "routes", "sse", "turn", "json_answer", "problem", "delivery", "entry", "failures"];
+const PURE = [...SHARED, "layers", "routes", "sse", "turn", "contract", "json_answer", "problem", "delivery", "entry", "failures"];
 
 const noProxy = { group: ["**/proxy/**", "@/proxy/**"], message: "The page runs in the browser: it knows no proxy and no setting." };
 const onlySharedOfGraphPage = {

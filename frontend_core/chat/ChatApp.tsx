@@ -3,6 +3,7 @@
 /** The page from the top: who is signed in decides what is shown. */
 
 import { useEffect, useState } from "react";
+import { ERROR_CODE } from "../contract";
 import { browserFetch } from "./api";
 import { Auth } from "./auth/auth";
 import { isAway } from "./errors/failure";
@@ -51,7 +52,7 @@ function SignedInPage({ people }: Pick<ChatRegistry, "people">) {
           text={
             away
               ? "It cannot be reached right now. Try again in a moment."
-              : state.failure.code === "not_found"
+              : state.failure.code === ERROR_CODE.NOT_FOUND
                 ? "Signing in as a demo person works in development, on this machine. Elsewhere your own app hands its token over."
                 : wordsOf(state.failure).text
           }

@@ -2,6 +2,7 @@
 
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { flushSync } from "react-dom";
+import { ERROR_CODE } from "../contract";
 import { browserFetch } from "./api";
 import type { Auth, AuthState } from "./auth/auth";
 import { Chat } from "./Chat";
@@ -151,7 +152,7 @@ function useParts(auth: Auth, onRecovered: () => void): Parts {
     const token = (): string | undefined => auth.state.get().token;
     const health = new Health({ fetch: browserFetch, onRecovered: () => { recovered(); } });
     const onFailure = (failure: Failure): void => {
-      if (failure.code === "unauthorized") auth.refused(token());
+      if (failure.code === ERROR_CODE.UNAUTHORIZED) auth.refused(token());
       else if (isAway(failure)) health.suspect();
     };
     const list = new ThreadList({

@@ -18,6 +18,7 @@ export type Decision = (typeof DECISIONS)[number];
 /** Every `code` that an answer or RUN_ERROR may carry. Clients decide by it, so none is ever renamed. */
 export const ERROR_CODES = ["unauthorized", "forbidden", "not_found", "thread_busy", "invalid_request", "too_large", "rate_limited", "interrupt_unknown", "model_rate_limited", "model_unavailable", "model_context_too_long", "model_bad_request", "model_stream_cut", "backend_unavailable", "run_lost", "draining", "internal"] as const;
 export type ErrorCode = (typeof ERROR_CODES)[number];
+export const ERROR_CODE = { UNAUTHORIZED: "unauthorized", FORBIDDEN: "forbidden", NOT_FOUND: "not_found", THREAD_BUSY: "thread_busy", INVALID_REQUEST: "invalid_request", TOO_LARGE: "too_large", RATE_LIMITED: "rate_limited", INTERRUPT_UNKNOWN: "interrupt_unknown", MODEL_RATE_LIMITED: "model_rate_limited", MODEL_UNAVAILABLE: "model_unavailable", MODEL_CONTEXT_TOO_LONG: "model_context_too_long", MODEL_BAD_REQUEST: "model_bad_request", MODEL_STREAM_CUT: "model_stream_cut", BACKEND_UNAVAILABLE: "backend_unavailable", RUN_LOST: "run_lost", DRAINING: "draining", INTERNAL: "internal" } as const;
 
 export const FIELD_KINDS = ["text", "number", "integer", "boolean", "choice", "list"] as const;
 export type FieldKind = (typeof FIELD_KINDS)[number];
@@ -32,9 +33,11 @@ export type NodeOutcome = (typeof NODE_OUTCOMES)[number];
 /** Why a call is not done. Where an error of the server's is the reason, its `ErrorCode` stands in place of one of these. */
 export const OUTCOME_CODES = ["tool_error", "rejected", "nobody_to_ask", "length", "broken_off", "too_many_calls", "unknown_tool", "invalid_arguments", "unanswered", "withdrawn", "expired", "changed", "stopped", "cut_off"] as const;
 export type OutcomeCode = (typeof OUTCOME_CODES)[number];
+export const OUTCOME_CODE = { TOOL_ERROR: "tool_error", REJECTED: "rejected", NOBODY_TO_ASK: "nobody_to_ask", LENGTH: "length", BROKEN_OFF: "broken_off", TOO_MANY_CALLS: "too_many_calls", UNKNOWN_TOOL: "unknown_tool", INVALID_ARGUMENTS: "invalid_arguments", UNANSWERED: "unanswered", WITHDRAWN: "withdrawn", EXPIRED: "expired", CHANGED: "changed", STOPPED: "stopped", CUT_OFF: "cut_off" } as const;
 
 export const REATTACH_REASONS = ["drain", "max_age", "token_expired"] as const;
 export type ReattachReason = (typeof REATTACH_REASONS)[number];
+export const REATTACH_REASON = { DRAIN: "drain", MAX_AGE: "max_age", TOKEN_EXPIRED: "token_expired" } as const;
 
 export const REFUSED_BY = ["node", "model", "server"] as const;
 export type RefusedBy = (typeof REFUSED_BY)[number];
@@ -46,6 +49,7 @@ export type RunStatus = (typeof RUN_STATUSES)[number];
 /** What became of a tool call. */
 export const TOOL_OUTCOMES = ["done", "failed", "refused", "not_run", "cancelled", "unknown"] as const;
 export type ToolOutcome = (typeof TOOL_OUTCOMES)[number];
+export const TOOL_OUTCOME = { DONE: "done", FAILED: "failed", REFUSED: "refused", NOT_RUN: "not_run", CANCELLED: "cancelled", UNKNOWN: "unknown" } as const;
 
 /** What is to be decided, under `REVIEW`. The answer is `{"decisions": [...]}`, one for each action, in their order. */
 export interface ActionReview {

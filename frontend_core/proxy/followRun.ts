@@ -8,6 +8,7 @@
 import type { BaseEvent } from "@ag-ui/client";
 import { setTimeout as pause } from "node:timers/promises";
 
+import { REATTACH_REASON } from "../contract";
 import type { Timing } from "./config";
 import type { UpstreamResponse } from "./middleCoreClient";
 import { type Place } from "./replayCursor";
@@ -49,7 +50,7 @@ export async function* follow(upstream: Upstream, place: Place, rules: Rules, si
       for await (const frame of frames(response, rules, connection)) {
         const step = place.take(frame);
         if (step.kind === "reattach") {
-          if (step.reason === "token_expired") throw new Refused(byStatus(401));
+          if (step.reason === REATTACH_REASON.TOKEN_EXPIRED) throw new Refused(byStatus(401));
           pauseMs = step.afterMs;
           contact.heard();
           break;

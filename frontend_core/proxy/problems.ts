@@ -8,9 +8,11 @@
 import type { BaseEvent } from "@ag-ui/client";
 import { EventType } from "@ag-ui/client";
 
+import { ERROR_CODE, ERROR_CODES, type ErrorCode } from "../contract";
+
 export interface Problem {
   readonly status: number;
-  readonly code: string;
+  readonly code: ErrorCode;
   readonly title: string;
   /** For people. */
   readonly detail: string;
@@ -34,48 +36,42 @@ export class Refused extends Error {
   }
 }
 
-const CODES = new Set([
-  "unauthorized", "forbidden", "not_found", "thread_busy", "invalid_request", "too_large", "rate_limited",
-  "interrupt_unknown", "interrupt_closed", "model_rate_limited", "model_unavailable", "model_context_too_long",
-  "model_bad_request", "model_stream_cut", "backend_unavailable", "run_lost", "draining", "internal",
-]);
-
 const MAX_PROBLEM_BYTES = 64 * 1024;
 
 /** middle-core cannot be reached. There is no better code for it: from here a restart and an absence look the same. */
 export const AWAY: Problem = {
   status: 503,
-  code: "draining",
+  code: ERROR_CODE.DRAINING,
   title: "The service is away",
   detail: "The assistant cannot be reached right now. What was written is kept; try again in a moment.",
 };
 
 export const LOST: Problem = {
   status: 503,
-  code: "run_lost",
+  code: ERROR_CODE.RUN_LOST,
   title: "Answer interrupted",
   detail: "This answer can no longer be followed. Reload the conversation to see what was kept.",
 };
 
 export const INTERNAL: Problem = {
   status: 500,
-  code: "internal",
+  code: ERROR_CODE.INTERNAL,
   title: "Something went wrong",
   detail: "The server answered in a way that cannot be shown. Try again; if it stays, tell an operator.",
 };
 
 const BY_STATUS: Readonly<Record<number, Problem>> = {
   400: invalid(400, "The request is not valid."),
-  401: { status: 401, code: "unauthorized", title: "Not signed in", detail: "Sign in again to go on." },
-  403: { status: 403, code: "forbidden", title: "Not allowed", detail: "Your role does not allow this." },
-  404: { status: 404, code: "not_found", title: "Not found", detail: "There is no such thing, or it is not yours." },
+  401: { status: 401, code: ERROR_CODE.UNAUTHORIZED, title: "Not signed in", detail: "Sign in again to go on." },
+  403: { status: 403, code: ERROR_CODE.FORBIDDEN, title: "Not allowed", detail: "Your role does not allow this." },
+  404: { status: 404, code: ERROR_CODE.NOT_FOUND, title: "Not found", detail: "There is no such thing, or it is not yours." },
   405: invalid(405, "This method is not possible here."),
   408: AWAY,
   409: invalid(409, "The request does not fit the conversation as it is now."),
-  413: { status: 413, code: "too_large", title: "Too large", detail: "The request is larger than this server accepts." },
+  413: { status: 413, code: ERROR_CODE.TOO_LARGE, title: "Too large", detail: "The request is larger than this server accepts." },
   415: invalid(415, "Send the body as application/json."),
   422: invalid(422, "The request is not valid."),
-  429: { status: 429, code: "rate_limited", title: "Too many requests", detail: "Too many requests. Try again in a moment." },
+  429: { status: 429, code: ERROR_CODE.RATE_LIMITED, title: "Too many requests", detail: "Too many requests. Try again in a moment." },
   502: AWAY,
   503: AWAY,
   504: AWAY,
@@ -83,7 +79,7 @@ const BY_STATUS: Readonly<Record<number, Problem>> = {
 
 /** A request that the client has to change. */
 export function invalid(status: number, detail: string): Problem {
-  return { status, code: "invalid_request", title: "Invalid request", detail };
+  return { status, code: ERROR_CODE.INVALID_REQUEST, title: "Invalid request", detail };
 }
 
 /** The problem that a status alone tells. */
@@ -100,10 +96,11 @@ export async function problemOf(response: Answer): Promise<Problem> {
     ...(typeof told.correlation_id === "string" && { correlationId: told.correlation_id.slice(0, 64) }),
     ...(retryAfter !== undefined && { retryAfter }),
   };
-  if (typeof told.code !== "string" || !CODES.has(told.code)) return { ...base, ...shared };
+  const code = ERROR_CODES.find((one) => one === told.code);
+  if (code === undefined) return { ...base, ...shared };
   return {
     status: response.status >= 400 ? response.status : base.status,
-    code: told.code,
+    code,
     title: typeof told.title === "string" ? told.title : base.title,
     detail: typeof told.detail === "string" ? told.detail : base.detail,
     ...shared,
@@ -112,7 +109,7 @@ export async function problemOf(response: Answer): Promise<Problem> {
 
 /** Whether the same request may succeed by itself a little later. */
 export function passes(problem: Problem): boolean {
-  return problem.code === "draining";
+  return problem.code === ERROR_CODE.DRAINING;
 }
 
 /** As an HTTP answer. `application/json`, because @ag-ui/client parses a refusal's body under no other type. */

@@ -35,7 +35,7 @@ describe("a refused run", () => {
     [403, "forbidden"],
     [404, "not_found"],
     [409, "invalid_request"],
-    [409, "interrupt_closed"],
+    [404, "interrupt_unknown"],
     [413, "too_large"],
     [422, "invalid_request"],
     [429, "rate_limited"],

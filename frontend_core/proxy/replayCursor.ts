@@ -8,9 +8,8 @@
 import type { BaseEvent } from "@ag-ui/client";
 import { EventType } from "@ag-ui/client";
 
+import { CUSTOM } from "../contract";
 import type { Frame } from "./sse";
-
-export const REATTACH = "middle_core.reattach";
 
 export type Step =
   | { readonly kind: "event"; readonly event: BaseEvent; readonly terminal: boolean }
@@ -60,7 +59,7 @@ export class Place {
     }
     if (repeated) return NOTHING;
     const event = parse(frame.data);
-    if (event.type === EventType.CUSTOM && event.name === REATTACH) return reattach(event.value);
+    if (event.type === EventType.CUSTOM && event.name === CUSTOM.REATTACH) return reattach(event.value);
     if (!id) this.#loose.push(frame.data);
     if (!KNOWN.has(event.type)) return NOTHING;
     if (event.type === EventType.RUN_STARTED) {

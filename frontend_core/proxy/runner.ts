@@ -10,6 +10,7 @@ import { EventType } from "@ag-ui/client";
 import type { AgentRunner } from "@copilotkit/runtime/v2";
 import { Observable, type Subscriber } from "rxjs";
 
+import { ERROR_CODE } from "../contract";
 import { Exchange } from "./requestContext";
 import { follow, type Rules } from "./followRun";
 import type { Ask, MiddleCore } from "./middleCoreClient";
@@ -118,7 +119,7 @@ interface Opening {
 
 /** A busy thread is part of the conversation and is shown there; everything else that is refused has its status. */
 function shownInStream(problem: Problem): boolean {
-  return problem.code === "thread_busy";
+  return problem.code === ERROR_CODE.THREAD_BUSY;
 }
 
 function door(agentId: string | undefined): string {

@@ -5,6 +5,7 @@
  * It knows the requests of `/chat`. It knows no token (requests are made for it) and no screen (whoever shows it listens).
  */
 
+import { ERROR_CODE } from "./contract.js";
 import { Delivery } from "./delivery.js";
 import { NO_ENTRY } from "./entry.js";
 import { wordsFor } from "./failures.js";
@@ -133,7 +134,7 @@ export class Conversation {
     await this.#read({ path: "chat/resume", body: { thread_id: this.threadId, answers } });
     if (this.failure === undefined || this.last.turn.runId !== "") return;
     // The answer was not taken. What was asked is still asked, unless somebody else has answered it.
-    const isClosed = this.failure instanceof Problem && ["interrupt_closed", "interrupt_unknown"].includes(this.failure.code);
+    const isClosed = this.failure instanceof Problem && this.failure.code === ERROR_CODE.INTERRUPT_UNKNOWN;
     this.#change(isClosed ? { phase: "failed" } : { turn: paused, phase: "paused" });
   }
 

@@ -1,6 +1,7 @@
 // @ts-check
 /** What is told above the drawing: how the turn stands, and what is wrong with it or with the connection; and the legend below it. */
 
+import { ENDED_OUTCOMES } from "./contract.js";
 import { byId, html, icon, setText, svg } from "./dom.js";
 import { outcomeOf, waitedMs, workMs } from "./entry.js";
 import { wordsFor, wordsOfError } from "./failures.js";
@@ -69,7 +70,7 @@ export function showLegend() {
   const taken = svg("path", { class: "edge", d: "M1 5H29", "data-taken": true });
   /** @param {...Element} parts */
   const line = (...parts) => svg("svg", { class: "line", viewBox: "0 0 30 10", "aria-hidden": "true" }, ...parts);
-  const states = /** @type {Outcome[]} */ (["running", "ok", "skipped", "error", "interrupted", "cancelled"]);
+  const states = /** @type {const} */ (["running", ...ENDED_OUTCOMES]);
   byId("legend").replaceChildren(
     ...states.map((state) => html("li", {}, icon(state), STATE_WORDS[state])),
     html("li", {}, line(...conditional), "conditional"),

@@ -6,12 +6,14 @@
  * `/chat`, and frontend_core/chat/graph/runGraph.ts those of AG-UI.
  */
 
+import { ENDED_OUTCOMES } from "./contract.js";
 import { objectsIn, textIn } from "./json.js";
+/** @import { ENDED_STATUSES } from "./contract.js" */
 /** @import { Json } from "./json.js" */
 
-/** @typedef {"ok" | "skipped" | "error" | "interrupted" | "cancelled"} EndedOutcome */
+/** @typedef {(typeof ENDED_OUTCOMES)[number]} EndedOutcome */
 /** @typedef {"running" | EndedOutcome} Outcome */
-/** @typedef {"completed" | "refused" | "cancelled" | "failed"} EndedStatus */
+/** @typedef {(typeof ENDED_STATUSES)[number]} EndedStatus */
 /** open: the run goes on, or nobody has said that it ended. @typedef {"open" | "paused" | EndedStatus} RunStatus */
 
 /** @typedef {{ id: string, name: string, parent: string }} GraphNode  parent: the id of the node around it, "" for none. */
@@ -45,8 +47,6 @@ export const END = "__end__";
 
 /** A run may loop for long; a drawing needs the newest tasks only. */
 const MAX_TASKS = 500;
-/** @type {ReadonlySet<string>} */
-const ENDED_OUTCOMES = new Set(["ok", "skipped", "error", "interrupted", "cancelled"]);
 
 /**
  * The graph after one event; the same object where the event changes nothing. An event that comes twice counts once.
@@ -98,7 +98,7 @@ export function partsOf(id) {
 
 /** @param {string} text @returns {EndedOutcome} "ok" for an outcome that is not known here */
 export function endedOutcome(text) {
-  return ENDED_OUTCOMES.has(text) ? /** @type {EndedOutcome} */ (text) : "ok";
+  return ENDED_OUTCOMES.find((outcome) => outcome === text) ?? "ok";
 }
 
 /** Whether a node is where its graph begins or ends. @param {GraphNode} node */

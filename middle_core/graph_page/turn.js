@@ -5,6 +5,7 @@
  * Pure. The graph's part is `run_graph.js`; this module is the adapter of `/chat` to it, and adds what only a turn has.
  */
 
+import { ENDED_STATUSES } from "./contract.js";
 import { isObject, numberIn, objectsIn, textIn, textsIn } from "./json.js";
 import { endedOutcome, foldGraph, NO_GRAPH, topologyIn } from "./run_graph.js";
 /** @import { Json } from "./json.js" */
@@ -37,8 +38,6 @@ export const NEW_TURN = Object.freeze({
 });
 
 const MAX_TEXT = 1_000_000;
-/** @type {ReadonlySet<string>} */
-const ENDED_STATUSES = new Set(["completed", "refused", "cancelled", "failed"]);
 
 /**
  * The turn after one event; the same object for an event that is not known here. An event that comes twice counts once.
@@ -99,7 +98,7 @@ export function questionId(interrupt) {
 
 /** @param {string} text @returns {EndedStatus} "failed" for a status that is not known here */
 function endedStatus(text) {
-  return ENDED_STATUSES.has(text) ? /** @type {EndedStatus} */ (text) : "failed";
+  return ENDED_STATUSES.find((status) => status === text) ?? "failed";
 }
 
 /**

@@ -93,7 +93,7 @@ describe("Conversation", () => {
 
   it.each([
     ["thread_busy", "paused", "Waiting for your answer"],
-    ["interrupt_closed", "failed", "Not accepted"],
+    ["interrupt_unknown", "failed", "Not accepted"],
   ])("an answer that is refused with %s leaves the turn %s", async (code, phase, words) => {
     const { conversation, say, untilEnd } = talking(() => stream(...PAUSE), () => problem(409, code));
     await say("delete it");

@@ -4,11 +4,7 @@
  * A card's title and facts are the server's; `fromModel` is what the model wrote. The two are never mixed.
  */
 
-/** The page's tool for cards: the server calls it, never the model. */
-export const CARD_TOOL = "approve_action";
-/** Where a card stands in an interrupt's and a message's metadata. */
-export const MARK = "middleCore";
-
+import { CARD_STATES, INTERRUPT_STATUSES, type CardState, type InterruptStatus } from "../../contract";
 import { readField, type Field } from "./fields";
 
 export interface Fact {
@@ -28,7 +24,7 @@ export interface Card {
   readonly danger: boolean;
   /** Why it is asked once more: the changes could not be used, or the outcome is unknown. "" the first time. */
   readonly problem: string;
-  readonly state: "new" | "invalid" | "unknown";
+  readonly state: CardState;
   readonly tool: string;
   readonly fromModel: Readonly<Record<string, unknown>>;
   /** Of the arguments in `fromModel` that the person may change. */
@@ -37,12 +33,9 @@ export interface Card {
   readonly answerBy: number | undefined;
 }
 
-export const STATUSES = ["pending", "answered", "approved", "edited", "rejected", "withdrawn", "expired", "executing", "executed", "indeterminate"] as const;
-export type Status = (typeof STATUSES)[number];
-
 /** Where an approval stands, and in words what came of it. */
 export interface Verdict {
-  readonly status: Status;
+  readonly status: InterruptStatus;
   /** False where it was tried and refused. */
   readonly ok: boolean | undefined;
   readonly message: string;
@@ -67,7 +60,7 @@ export function readCard(value: unknown): Card | undefined {
     cancel: visible(text(value.cancel)) || "Cancel",
     danger: value.danger === true,
     problem: visible(text(value.problem)),
-    state: state === "invalid" || state === "unknown" ? state : "new",
+    state: CARD_STATES.find((one) => one === state) ?? "new",
     tool: visible(text(value.tool)),
     fromModel: isRecord(value.fromModel) ? value.fromModel : {},
     fields: Array.isArray(value.fields) ? value.fields.flatMap(readField) : [],
@@ -79,13 +72,13 @@ export function readCard(value: unknown): Card | undefined {
 export function readVerdict(value: unknown): Verdict | undefined {
   const read = typeof value === "string" ? parsed(value) : value;
   if (!isRecord(read)) return undefined;
-  const status = STATUSES.find((one) => one === read.status);
+  const status = INTERRUPT_STATUSES.find((one) => one === read.status);
   if (status === undefined) return undefined;
   const verdict = { status, ok: typeof read.ok === "boolean" ? read.ok : undefined, message: visible(text(read.message)) };
   return isRecord(read.edits) ? { ...verdict, edits: read.edits } : verdict;
 }
 
-const ON_THE_WAY: ReadonlySet<Status> = new Set(["pending", "answered", "approved", "edited", "executing"]);
+const ON_THE_WAY: ReadonlySet<InterruptStatus> = new Set<InterruptStatus>(["pending", "answered", "approved", "edited", "executing"]);
 
 /** The one of two that is further on: an end is never taken back by a word that comes late. */
 export function newest(a: Verdict | undefined, b: Verdict | undefined): Verdict | undefined {

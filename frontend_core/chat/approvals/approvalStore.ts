@@ -7,7 +7,8 @@
 
 import type { AbstractAgent } from "@ag-ui/client";
 import { Store } from "../ui/store";
-import { CARD_TOOL, isRecord, MARK, newest, readCard, readVerdict, type Card, type Verdict } from "./approval";
+import { CARD_TOOL, CUSTOM, MARK } from "../../contract";
+import { isRecord, newest, readCard, readVerdict, type Card, type Verdict } from "./approval";
 
 type Edits = Readonly<Record<string, unknown>>;
 
@@ -31,7 +32,7 @@ export class Ledger {
     const subscription = agent.subscribe({
       onCustomEvent: ({ event }) => {
         const value: unknown = event.value;
-        if (event.name === "middle_core.interrupt_resolved" && isRecord(value)) this.#tell(value.interruptId, readVerdict(value));
+        if (event.name === CUSTOM.INTERRUPT_RESOLVED && isRecord(value)) this.#tell(value.interruptId, readVerdict(value));
       },
       onRunFinishedEvent: ({ event }) => {
         if (event.outcome?.type !== "interrupt") return;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { readCard, STATUSES, type Card, type Status } from "./approval";
+import { INTERRUPT_STATUSES, type InterruptStatus } from "../../contract";
+import { readCard, type Card } from "./approval";
 import { lookOf, timeLeft, wordsOf, type Look } from "./cardStatus";
 
 function card(answerBy: number | null): Card {
@@ -8,11 +9,11 @@ function card(answerBy: number | null): Card {
   return read;
 }
 
-const verdict = (status: Status, ok?: boolean, message = "") => ({ status, ok, message });
+const verdict = (status: InterruptStatus, ok?: boolean, message = "") => ({ status, ok, message });
 
 describe("lookOf", () => {
   it("has one look for each status", () => {
-    const looks = STATUSES.map((status): [Status, Look] => [status, lookOf({ card: card(null), verdict: verdict(status), sent: false, now: 0 })]);
+    const looks = INTERRUPT_STATUSES.map((status): [InterruptStatus, Look] => [status, lookOf({ card: card(null), verdict: verdict(status), sent: false, now: 0 })]);
     expect(Object.fromEntries(looks)).toEqual({
       pending: "pending",
       answered: "approved",

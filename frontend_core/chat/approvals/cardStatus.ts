@@ -1,8 +1,10 @@
 /** How a card looks at this moment, from all that is known of it. Pure. */
 
+import type { InterruptStatus } from "../../contract";
 import type { Card, Verdict } from "./approval";
 
-export type Look = "pending" | "sending" | "approved" | "executed" | "failed" | "rejected" | "withdrawn" | "expired" | "indeterminate";
+/** sending: this page's answer is on its way. failed: it was approved and could not be done. */
+export type Look = Exclude<InterruptStatus, "answered" | "edited" | "executing"> | "sending" | "failed";
 
 export interface Known {
   readonly card: Card;

@@ -9,6 +9,7 @@
  * A `responseSchema` says what is wanted: boolean, enum, number, integer, object or array; else a text.
  */
 
+import { INTERRUPT_STATUSES, type InterruptStatus } from "../../contract";
 import { asText, isRecord, parsed, visible } from "./approval";
 
 export interface Choice {
@@ -30,7 +31,7 @@ export interface Question {
 /** A question that is over. */
 export interface Asked {
   readonly interruptId: string;
-  readonly status: string;
+  readonly status: InterruptStatus;
   readonly question: Question;
   /** In words; undefined where there was none. */
   readonly answer: string | undefined;
@@ -58,10 +59,12 @@ export function readQuestion(raw: unknown, schema?: unknown): Question {
 
 /** The content of the activity message that a question leaves behind. */
 export function readAsked(content: unknown): Asked | undefined {
-  if (!isRecord(content) || typeof content.interruptId !== "string" || typeof content.status !== "string") return undefined;
+  if (!isRecord(content) || typeof content.interruptId !== "string") return undefined;
+  const status = INTERRUPT_STATUSES.find((one) => one === content.status);
+  if (status === undefined) return undefined;
   const question = readQuestion(content.question);
-  const answered = content.status === "answered" && "answer" in content;
-  return { interruptId: content.interruptId, status: content.status, question, answer: answered ? answerLabel(question, content.answer) : undefined };
+  const answered = status === "answered" && "answer" in content;
+  return { interruptId: content.interruptId, status, question, answer: answered ? answerLabel(question, content.answer) : undefined };
 }
 
 /** The value that the graph gets for what a person typed, or why it cannot be sent. */

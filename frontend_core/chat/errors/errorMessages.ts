@@ -1,6 +1,7 @@
 /** The words for a failure: what happened, and what the person can do about it. */
 
-import type { Failure } from "./failure";
+import { ERROR_CODE } from "../../contract";
+import type { Failure, FailureCode } from "./failure";
 
 export interface Words {
   readonly title: string;
@@ -9,7 +10,8 @@ export interface Words {
   readonly retry: boolean;
 }
 
-const WORDS: Readonly<Record<string, Words>> = {
+/** A code without words is a type error. */
+const WORDS: Readonly<Record<FailureCode, Words>> = {
   offline: {
     title: "No connection",
     text: "The server could not be reached. Your message is kept and goes out when the connection is back.",
@@ -42,7 +44,6 @@ const WORDS: Readonly<Record<string, Words>> = {
   too_large: { title: "Too long", text: "This message is larger than the server accepts. Shorten it.", retry: false },
   rate_limited: { title: "Too many requests", text: "You are sending faster than the server allows.", retry: true },
   interrupt_unknown: { title: "Question is gone", text: "There is no such open question here.", retry: false },
-  interrupt_closed: { title: "Already decided", text: "This question was already answered.", retry: false },
   model_rate_limited: { title: "The model is busy", text: "The language model is at its limit.", retry: true },
   model_unavailable: {
     title: "The model is away",
@@ -74,16 +75,14 @@ const WORDS: Readonly<Record<string, Words>> = {
   internal: { title: "Something went wrong", text: "The answer could not be finished.", retry: true },
 };
 
-const INTERNAL: Words = { title: "Something went wrong", text: "The answer could not be finished.", retry: true };
-
 /**
  * The words for a failure: the server's own sentence where it sent one, else ours; with the seconds to wait where
  * the server named them.
  */
 export function wordsOf(failure: Failure): Words {
-  const words = WORDS[failure.code] ?? INTERNAL;
+  const words = WORDS[failure.code];
   // What the server says of an unknown fault is for whoever reads its log; the card shows the reference to it.
-  if (failure.code === "internal") return words;
+  if (failure.code === ERROR_CODE.INTERNAL) return words;
   if (failure.retryAfter === undefined) return { ...words, text: failure.detail ?? words.text };
   const seconds = Math.ceil(failure.retryAfter);
   return { ...words, text: `${words.text} Try again in ${seconds} ${seconds === 1 ? "second" : "seconds"}.` };

@@ -1,12 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { failureOfHttp, failureOfRunError, failureOfThrown, HttpFailure, isAway } from "./failure";
+import { ERROR_CODES } from "../../contract";
 import { wordsOf } from "./errorMessages";
-
-const CODES = [
-  "unauthorized", "forbidden", "not_found", "thread_busy", "invalid_request", "too_large", "rate_limited", "interrupt_unknown",
-  "interrupt_closed", "model_rate_limited", "model_unavailable", "model_context_too_long", "model_bad_request", "model_stream_cut",
-  "backend_unavailable", "run_lost", "draining", "internal",
-];
 
 describe("a failure", () => {
   it("is read from problem+json", () => {
@@ -38,13 +33,13 @@ describe("a failure", () => {
   });
 
   it("is away or an answer", () => {
-    expect(["offline", "unavailable", "draining", "connection_lost"].every((code) => isAway({ code }))).toBe(true);
+    expect((["offline", "unavailable", "draining", "connection_lost"] as const).every((code) => isAway({ code }))).toBe(true);
     expect(isAway({ code: "run_lost" })).toBe(false);
   });
 });
 
 describe("wordsOf", () => {
-  it.each(CODES)("has words of its own for %s", (code) => {
+  it.each(ERROR_CODES)("has words of its own for %s", (code) => {
     const words = wordsOf({ code });
     expect(words.title).not.toBe("");
     expect(code === "internal" || words.title !== wordsOf({ code: "internal" }).title).toBe(true);
@@ -57,7 +52,8 @@ describe("wordsOf", () => {
     expect(wordsOf({ code: "rate_limited", retryAfter: 0.4 }).text).toMatch(/in 1 second\.$/);
   });
 
-  it("has words for a code that it does not know", () => {
-    expect(wordsOf({ code: "brand_new" }).title).toBe("Something went wrong");
+  it("has words for a code of a newer server, which tells nothing here", () => {
+    expect(wordsOf(failureOfHttp(418, { code: "brand_new" })).title).toBe("Something went wrong");
+    expect(failureOfHttp(429, { code: "brand_new" }).code, "its status tells").toBe("rate_limited");
   });
 });

@@ -1,12 +1,18 @@
 /**
  * A failure, however it reached the page: an HTTP answer, a RUN_ERROR event, or a broken connection.
  *
- * Knows the codes of middle-core and reads them; knows no component. Words for people: `words.ts`.
+ * Knows the codes of middle-core and reads them; knows no component. Words for people: `errorMessages.ts`.
  */
 
+import { ERROR_CODE, ERROR_CODES, type ErrorCode } from "../../contract";
+
+/** What this page finds out by itself. unavailable: something on the way answers in the server's place. */
+type PageCode = "offline" | "unavailable" | "connection_lost" | "stop_failed";
+
+export type FailureCode = ErrorCode | PageCode;
+
 export interface Failure {
-  /** A code of middle-core, or one of ours: `offline`, `connection_lost`. */
-  readonly code: string;
+  readonly code: FailureCode;
   /** The server's own sentence for people, when it sent one. */
   readonly detail?: string | undefined;
   readonly correlationId?: string | undefined;
@@ -14,21 +20,21 @@ export interface Failure {
   readonly retryAfter?: number | undefined;
 }
 
-const CODE_OF_STATUS: Readonly<Record<number, string>> = {
-  401: "unauthorized",
-  403: "forbidden",
-  404: "not_found",
-  409: "thread_busy",
-  413: "too_large",
-  422: "invalid_request",
-  429: "rate_limited",
+const CODE_OF_STATUS: Readonly<Record<number, FailureCode>> = {
+  401: ERROR_CODE.UNAUTHORIZED,
+  403: ERROR_CODE.FORBIDDEN,
+  404: ERROR_CODE.NOT_FOUND,
+  409: ERROR_CODE.THREAD_BUSY,
+  413: ERROR_CODE.TOO_LARGE,
+  422: ERROR_CODE.INVALID_REQUEST,
+  429: ERROR_CODE.RATE_LIMITED,
   502: "unavailable",
   503: "unavailable",
   504: "unavailable",
 };
 
 /** Reads problem+json, a RUN_ERROR event, or anything else that may carry `code` and words. */
-function readFields(body: unknown): Omit<Failure, "code"> & { readonly code: string | undefined } {
+function readFields(body: unknown): Omit<Failure, "code"> & { readonly code: ErrorCode | undefined } {
   const field = (...names: string[]): unknown => {
     if (typeof body !== "object" || body === null) return undefined;
     for (const name of names) {
@@ -41,7 +47,8 @@ function readFields(body: unknown): Omit<Failure, "code"> & { readonly code: str
     typeof value === "string" && value.trim() !== "" ? value : undefined;
   const retryAfter = Number(field("retry_after", "retryAfter"));
   return {
-    code: text(field("code")),
+    // A code that is not known here, of a newer server, tells nothing.
+    code: ERROR_CODES.find((code) => code === field("code")),
     detail: text(field("detail", "message")),
     correlationId: text(field("correlation_id", "correlationId")),
     retryAfter: Number.isFinite(retryAfter) && retryAfter > 0 ? retryAfter : undefined,
@@ -54,7 +61,7 @@ export function failureOfHttp(status: number, body: unknown, retryAfterHeader?: 
   const header = Number(retryAfterHeader);
   return {
     ...fields,
-    code: fields.code ?? CODE_OF_STATUS[status] ?? "internal",
+    code: fields.code ?? CODE_OF_STATUS[status] ?? ERROR_CODE.INTERNAL,
     retryAfter: fields.retryAfter ?? (header > 0 ? header : undefined),
   };
 }
@@ -62,7 +69,7 @@ export function failureOfHttp(status: number, body: unknown, retryAfterHeader?: 
 /** A failure from a RUN_ERROR event. */
 export function failureOfRunError(event: unknown): Failure {
   const fields = readFields(event);
-  return { ...fields, code: fields.code ?? "internal" };
+  return { ...fields, code: fields.code ?? ERROR_CODE.INTERNAL };
 }
 
 /**
@@ -79,7 +86,7 @@ export function failureOfThrown(error: unknown): Failure {
   return failureOfHttp(status, "payload" in error ? error.payload : undefined);
 }
 
-const AWAY: ReadonlySet<string> = new Set(["offline", "unavailable", "draining", "connection_lost"]);
+const AWAY: ReadonlySet<FailureCode> = new Set<FailureCode>(["offline", "unavailable", ERROR_CODE.DRAINING, "connection_lost"]);
 
 /** Whether the other side could not be reached, as opposed to having answered with an error. */
 export function isAway(failure: Failure): boolean {

@@ -1,5 +1,6 @@
 /** A failure in the conversation: what happened, what to do, and the number to give to whoever runs the server. */
 
+import { ERROR_CODE } from "../../contract";
 import { isAway, type Failure } from "../errors/failure";
 import { wordsOf } from "../errors/errorMessages";
 import { Button } from "../ui/Button";
@@ -14,7 +15,7 @@ interface ErrorCardProps {
 
 export function ErrorCard({ failure, onRetry, onDismiss }: ErrorCardProps) {
   const words = wordsOf(failure);
-  const gentle = isAway(failure) || failure.retryAfter !== undefined || failure.code === "thread_busy";
+  const gentle = isAway(failure) || failure.retryAfter !== undefined || failure.code === ERROR_CODE.THREAD_BUSY;
   return (
     <div className={styles.card} role="alert" data-testid="error-card" data-code={failure.code} data-tone={gentle ? "warn" : "danger"}>
       <span className={styles.cardIcon}>

@@ -1,6 +1,7 @@
 /** The conversation: its rows, what is going on right now, and what went wrong. */
 
 import { useEffect, type ReactNode } from "react";
+import { ERROR_CODE } from "../../contract";
 import { AskedCard } from "../approvals/QuestionCard";
 import type { SessionView } from "../session/viewModel";
 import { ArrowDownIcon } from "../ui/icons";
@@ -26,7 +27,7 @@ interface MessageListProps {
 export function MessageList({ view, welcome, signedIn, onRetry, onDismiss, onGoOn, children }: MessageListProps) {
   const { scrollRef, contentRef, atEnd, toEnd } = useStickToEnd(view);
   const { rows, phase } = view;
-  const failure = signedIn || view.failure?.code !== "unauthorized" ? view.failure : undefined;
+  const failure = signedIn || view.failure?.code !== ERROR_CODE.UNAUTHORIZED ? view.failure : undefined;
   const lastRow = rows.at(-1);
   const lastUser = rows.findLast((row) => row.kind === "user")?.id;
 

@@ -7,6 +7,7 @@
 
 import type { HttpAgent, Message } from "@ag-ui/client";
 import type { CopilotKitCoreReact } from "@copilotkit/react-core/v2/headless";
+import { CUSTOM } from "../../contract";
 import { failureOfRunError, failureOfThrown, type Failure } from "../errors/failure";
 import { quietEnd } from "./disconnects";
 
@@ -194,7 +195,7 @@ export class AgentStream {
       },
       onCustomEvent: ({ event }) => {
         const value: unknown = event.value;
-        if (event.name === "middle_core.run" && isObject(value) && typeof value.runId === "string") this.seenRunId = value.runId;
+        if (event.name === CUSTOM.RUN && isObject(value) && typeof value.runId === "string") this.seenRunId = value.runId;
         on.custom(event.name, event.value);
       },
       onMessagesChanged: on.changed,

@@ -7,6 +7,7 @@
 
 import type { HttpAgent, Message, ResumeEntry } from "@ag-ui/client";
 import type { CopilotKitCoreReact } from "@copilotkit/react-core/v2/headless";
+import { CUSTOM, ERROR_CODE } from "../../contract";
 import { failureOfThrown, isAway, type Failure } from "../errors/failure";
 import { advanceGraph } from "../graph/runGraph";
 import type { Store } from "../ui/store";
@@ -180,7 +181,7 @@ export class ThreadSession {
     const { failure, phase } = this.view.get();
     this.#pause.nudge();
     if (phase !== "idle" || failure === undefined) return;
-    if (isAway(failure) || failure.code === "unauthorized") this.#go(this.#resume());
+    if (isAway(failure) || failure.code === ERROR_CODE.UNAUTHORIZED) this.#go(this.#resume());
   }
 
   /** Look at the thread again: a run was started elsewhere, or one has come and gone. */
@@ -252,7 +253,7 @@ export class ThreadSession {
       await this.deps.core.runAgent({ agent, ...(resume.length > 0 ? { resume } : {}) });
     });
     if (outcome.type === "superseded") return;
-    const busy = "failure" in outcome && outcome.failure.code === "thread_busy";
+    const busy = "failure" in outcome && outcome.failure.code === ERROR_CODE.THREAD_BUSY;
     if (busy && this.#stopLately && tries < BUSY_AFTER_STOP_TRIES) {
       const { ticket } = this.#stream;
       await this.#pause.for(BUSY_AFTER_STOP_MS);
@@ -276,7 +277,7 @@ export class ThreadSession {
       if (this.#stream.agent !== undefined) undo(this.#stream.agent);
       // Somebody else's answer is being worked on: what comes of it is the answer here, too. And what was approved and got
       // lost with its server goes on when the thread is looked at, or comes back as a question.
-      if (outcome.failure.code === "thread_busy" || outcome.failure.code === "run_lost") {
+      if (outcome.failure.code === ERROR_CODE.THREAD_BUSY || outcome.failure.code === ERROR_CODE.RUN_LOST) {
         await this.#reattach(undefined, "reconnecting");
         return;
       }
@@ -305,7 +306,7 @@ export class ThreadSession {
       this.#stopLately = false;
       const failure = failureOfThrown(error);
       this.deps.onFailure(failure);
-      const shown: Failure = failure.code === "unauthorized" ? failure : { code: "stop_failed" };
+      const shown: Failure = failure.code === ERROR_CODE.UNAUTHORIZED ? failure : { code: "stop_failed" };
       this.#screen.show({ phase: "running", failure: shown, stoppedEmpty: false });
       return;
     }
@@ -339,7 +340,7 @@ export class ThreadSession {
       await this.#conclude(outcome, message);
       return;
     }
-    const answerGoesOn = failure === undefined || isAway(failure) || failure.code === "unauthorized";
+    const answerGoesOn = failure === undefined || isAway(failure) || failure.code === ERROR_CODE.UNAUTHORIZED;
     const rows = this.#screen.latest();
     const newest = rows.findLast((row) => row.kind === "user");
     const answered = openAnswer(rows) !== undefined && answerGoesOn;
@@ -427,10 +428,10 @@ export class ThreadSession {
   }
 
   #custom(name: string, value: unknown): void {
-    if (name === "middle_core.run_cancelled") {
+    if (name === CUSTOM.RUN_CANCELLED) {
       this.#cut = true;
       this.#screen.markStopped();
-    } else if (name === "middle_core.progress") {
+    } else if (name === CUSTOM.PROGRESS) {
       this.#screen.show({ progress: advance(this.view.get().progress, value) });
     }
   }

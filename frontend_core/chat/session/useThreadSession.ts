@@ -3,6 +3,7 @@
 import { randomUUID } from "@ag-ui/client";
 import { useCopilotKit } from "@copilotkit/react-core/v2/headless";
 import { useContext, useEffect, useState } from "react";
+import { ERROR_CODE } from "../../contract";
 import { ask, browserFetch } from "../api";
 import { failureOfThrown, type Failure } from "../errors/failure";
 import { threadStatus } from "../threads/threadApi";
@@ -59,7 +60,7 @@ export function useThreadSession(threadId: string, known: boolean, host: Session
       },
       onError: (error) => {
         const failure = failureOfThrown(error);
-        if (failure.code !== "not_found") host.onFailure(failure);
+        if (failure.code !== ERROR_CODE.NOT_FOUND) host.onFailure(failure);
       },
       visible: isVisible,
       onVisibility,

@@ -5,6 +5,7 @@
  * was there.
  */
 
+import { ERROR_CODE } from "../../contract";
 import { failureOfThrown, type Failure } from "../errors/failure";
 import { Store } from "../ui/store";
 import { deleteThread, listThreads, type Caller, type ThreadItem } from "./threadApi";
@@ -57,7 +58,7 @@ export class ThreadList {
       return true;
     } catch (error) {
       const failure = failureOfThrown(error);
-      if (failure.code === "not_found") return true;
+      if (failure.code === ERROR_CODE.NOT_FOUND) return true;
       this.state.set(before);
       this.deps.onFailure(failure);
       return false;

@@ -7,7 +7,7 @@
 
 import { useRenderTool } from "@copilotkit/react-core/v2/headless";
 import { createContext, useContext } from "react";
-import type { CallOutcome } from "../../contract";
+import { TOOL_OUTCOME, type CallOutcome } from "../../contract";
 import { useRegistry } from "../registry";
 import type { Progress } from "../session/progress";
 import { describeTool } from "./describeTool";
@@ -27,7 +27,7 @@ export const RunStateContext = createContext<RunState>({ running: false, progres
 export const ToolOutcomeContext = createContext<CallOutcome | undefined>(undefined);
 
 /** There is nothing that a card could draw; the line says why. */
-const NOTHING_DONE: ReadonlySet<ToolState> = new Set(["failed", "refused", "not_run", "cancelled"]);
+const NOTHING_DONE: ReadonlySet<ToolState> = new Set(["failed", "refused", TOOL_OUTCOME.NOT_RUN, "cancelled"]);
 
 interface ToolProps {
   readonly name: string;

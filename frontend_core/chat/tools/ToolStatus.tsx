@@ -1,6 +1,7 @@
 /** One tool call as a line that can be opened: what runs, what came of it, the arguments and the result in full. */
 
 import { useId, useState } from "react";
+import { TOOL_OUTCOME } from "../../contract";
 import type { Progress } from "../session/progress";
 import { AlertIcon, CheckIcon, ChevronIcon, Spinner, StopIcon } from "../ui/icons";
 import { readable, type ToolWords } from "./describeTool";
@@ -80,7 +81,7 @@ export function StateIcon({ state }: { readonly state: ToolState }) {
     case "refused":
     case "unknown":
       return <AlertIcon size={15} />;
-    case "not_run":
+    case TOOL_OUTCOME.NOT_RUN:
     case "cancelled":
       return <StopIcon size={15} />;
   }

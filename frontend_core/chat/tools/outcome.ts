@@ -5,7 +5,7 @@
  */
 
 import type { ToolMessage } from "@ag-ui/core";
-import { ERROR_CODES, OUTCOME, OUTCOME_CODES, TOOL_OUTCOMES, type CallOutcome, type ToolOutcome } from "../../contract";
+import { ERROR_CODES, OUTCOME, OUTCOME_CODE, OUTCOME_CODES, TOOL_OUTCOMES, type CallOutcome, type ToolOutcome } from "../../contract";
 import { isFields, textIn } from "./results";
 
 /** A call that has no outcome yet is running. */
@@ -30,7 +30,7 @@ export function outcomeOf(result: ToolMessage): CallOutcome {
 }
 
 export function failed(message: string): CallOutcome {
-  return { outcome: "failed", code: "tool_error", message };
+  return { outcome: "failed", code: OUTCOME_CODE.TOOL_ERROR, message };
 }
 
 /** The result with an outcome, for the screen and for the server. */

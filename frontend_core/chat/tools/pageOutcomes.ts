@@ -8,10 +8,10 @@
 
 import type { Message } from "@ag-ui/core";
 import type { CopilotKitCoreReact } from "@copilotkit/react-core/v2/context";
-import { OUTCOME, type CallOutcome } from "../../contract";
+import { OUTCOME, OUTCOME_CODE, TOOL_OUTCOME, type CallOutcome } from "../../contract";
 import { failed, withOutcome } from "./outcome";
 
-const NOT_BEGUN: CallOutcome = { outcome: "not_run", code: "invalid_arguments", message: "The assistant’s arguments were not valid, so nothing was run." };
+const NOT_BEGUN: CallOutcome = { outcome: TOOL_OUTCOME.NOT_RUN, code: OUTCOME_CODE.INVALID_ARGUMENTS, message: "The assistant’s arguments were not valid, so nothing was run." };
 
 export class PageOutcomes {
   readonly #outcomes = new Map<string, CallOutcome>();

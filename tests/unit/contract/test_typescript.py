@@ -15,8 +15,9 @@ from middle_core.events import Custom
 from tests import typescript
 
 
-def test_the_committed_file_is_what_the_models_say() -> None:
+def test_the_committed_files_are_what_the_models_say() -> None:
     assert typescript.TYPESCRIPT.read_text(encoding="utf-8") == typescript.typescript(), "run make contract"
+    assert typescript.JAVASCRIPT.read_text(encoding="utf-8") == typescript.javascript(), "run make contract"
 
 
 def test_every_custom_event_has_a_model_of_its_value() -> None:
