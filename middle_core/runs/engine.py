@@ -242,7 +242,8 @@ class Engine:
         if job.stop.by is StopCause.USER:
             return Ended(Cancelled(by=StopCause.USER, reason=job.stop.reason))
         source = self._sources[job.run.agent]
-        view = await source.view(job.run.thread_id)
+        said = [record.event for record in earlier]
+        view = await (source.remembered(job.run.thread_id, said) if job.adopted else source.view(job.run.thread_id))
         closed = await answering.close_begun(goes_on=True) if job.adopted else []
         taken = await answering.take_answers(job.asked.body, rebuild(job.asked.body, view, source.rules), view, job.principal)
         # Past the gate: it is ours, it is plain JSON, and the gate would leave out a person's large message.

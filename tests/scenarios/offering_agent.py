@@ -33,11 +33,26 @@ async def ask(state: Any) -> Any:
     return {"messages": [await Counting().ainvoke([HumanMessage(f"count {interrupt('How many?')}")])]}
 
 
+async def count(state: Any) -> Any:
+    """Count for a while, so that a test can kill the server meanwhile."""
+    return {"messages": [await Counting().ainvoke([HumanMessage("count 60")])]}
+
+
+def build_slow() -> StateGraph[Any, Any, Any, Any]:
+    """note -> say -> count -> ask, likewise."""
+    return nested(note, say, count, ask)
+
+
 def build() -> StateGraph[Any, Any, Any, Any]:
-    """note -> (say -> ask) in a subgraph of a subgraph."""
+    """note -> say -> ask, in a subgraph of a subgraph."""
+    return nested(note, say, ask)
+
+
+def nested(*nodes: Any) -> StateGraph[Any, Any, Any, Any]:
+    """The nodes one after the other, in a subgraph of a subgraph."""
     inner = StateGraph(MessagesState)
-    inner.add_sequence([note, say, ask])
-    inner.add_edge(START, "note")
+    inner.add_sequence(nodes)
+    inner.add_edge(START, nodes[0].__name__)
     middle = StateGraph(MessagesState)
     middle.add_node("inner", inner.compile())
     middle.add_edge(START, "inner")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import pytest
 
 from tests.corpus.browser import folded
 from tests.fakes.ports import free_port
-from tests.fakes.process import gone, serve
+from tests.fakes.process import serve
 from tests.fakes.stack import Reader, Stack, run_input, stack, user
 from tests.scenarios.offering_agent import NOTE, OFFERS, build
 from tests.scenarios.slow_agent import whole
@@ -101,14 +100,29 @@ async def test_a_killed_server_keeps_it(tmp_path: Path) -> None:
     async with serve(tmp_path, port=port, agents=AGENT) as server:
         assert await reloaded(server) == ["go", NOTE, OFFERS]
         with pytest.raises(httpx.TransportError):
-            async with server.stream("POST", "/copilotkit", body=answer(asked, 2000)) as told:
+            async with server.stream("POST", "/copilotkit", body=answer(asked, 60)) as told:
                 await told.until_text("w20 ")
                 await server.kill()
                 await told.rest()
     async with serve(tmp_path, port=port, agents=AGENT) as server:
-        async with server.follow(told.run_id) as replay:
-            await replay.rest()
-        assert await reloaded(server) == ["go", NOTE, OFFERS, replay.text]
-        assert server.process is not None
-        server.process.send_signal(signal.SIGTERM)
-        assert await gone(server.process, 20) == 0
+        async with server.follow(told.run_id, told.last_id) as rest:
+            await rest.rest()
+        assert screen(asked, told, rest) == await reloaded(server) == ["go", NOTE, OFFERS, whole(60)]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(240)
+async def test_a_server_killed_before_the_question_keeps_it(tmp_path: Path) -> None:
+    """The nodes that had ended do not run again, so nobody else would say their words."""
+    port, agent = free_port(), "offering=tests.scenarios.offering_agent:build_slow"
+    async with serve(tmp_path, port=port, agents=agent) as server:
+        with pytest.raises(httpx.TransportError):
+            async with server.stream("POST", "/copilotkit", body=run_input(user("go", "h1"))) as reader:
+                await reader.until_text("w20 ")
+                await server.kill()
+                await reader.rest()
+    async with serve(tmp_path, port=port, agents=agent) as server:
+        async with server.follow(reader.run_id, reader.last_id) as rest:
+            await rest.rest()
+        assert rest.events[-1]["outcome"]["type"] == "interrupt"
+        assert screen(reader, rest) == await reloaded(server) == ["go", NOTE, OFFERS, whole(60)]

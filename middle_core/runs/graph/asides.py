@@ -20,9 +20,9 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from middle_core.agui.fold import REASONING
 from middle_core.contract.outcomes import DONE
-from middle_core.events import OUTCOME
+from middle_core.events import OUTCOME, Custom, Event, EventType
 from middle_core.node_api.outcomes import ToolResult, of_json
-from middle_core.runs.graph.history import STOPPED, Message
+from middle_core.runs.graph.history import STOPPED, Message, Shown
 from middle_core.runs.graph.repair import tool_message
 
 
@@ -116,6 +116,39 @@ def asides_after(
     return tuple(kept)
 
 
+def of_ended_nodes(events: Iterable[Event]) -> tuple[list[Message], set[str]]:
+    """What an attempt that died has shown, and the ids of those messages in it whose node had ended.
+
+    Such a node does not run again, so nobody says its messages anew, whether or not the checkpoint of its parent graph has them. A
+    message belongs to one of the innermost nodes that were at work when it began; where one of these was still at work at the end, the
+    message may be its, and is not counted.
+
+    Args:
+        events: of the run, from its first one. Of several attempts the last counts.
+    """
+    shown = Shown()
+    working: dict[str, tuple[str, ...]] = {}
+    ended: set[str] = set()
+    authors: dict[str, set[str]] = {}
+    for event in events:
+        if event["type"] == EventType.CUSTOM.value:
+            value = event["value"]
+            if event["name"] == Custom.ATTEMPT:
+                shown, authors = Shown(), {}
+            elif event["name"] == Custom.NODE_STARTED:
+                working[value["taskId"]] = tuple(value["path"])
+            elif event["name"] == Custom.NODE_COMPLETED:
+                working.pop(value["taskId"], None)
+                if value["outcome"] == "ok":
+                    ended.add(value["taskId"])
+        elif event["type"] in _BEGINS:
+            within = {path[:at] for path in working.values() for at in range(1, len(path))}
+            message_id = str(event.get("parentMessageId") or event.get("messageId") or event["toolCallId"]).partition(REASONING)[0]
+            authors.setdefault(message_id, {task for task, path in working.items() if path not in within})
+        shown.feed(event)
+    return shown.messages(), {message_id for message_id, tasks in authors.items() if tasks and tasks <= ended}
+
+
 def merged(thread: Sequence[Message], asides: Sequence[Aside]) -> list[Message]:
     """The thread's messages as AG-UI has them, with the asides at their places. An aside whose place is gone is left out."""
     if not asides:
@@ -207,6 +240,14 @@ def assistant_message(
     )
 
 
+_BEGINS: Final = frozenset(
+    {
+        EventType.TEXT_MESSAGE_START.value,
+        EventType.REASONING_MESSAGE_START.value,
+        EventType.TOOL_CALL_START.value,
+        EventType.TOOL_CALL_RESULT.value,
+    }
+)
 _NOTHING: Final = ("", ())
 
 

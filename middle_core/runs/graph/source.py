@@ -17,7 +17,7 @@ from middle_core.contract.outcomes import DONE
 from middle_core.errors import MiddleCoreError
 from middle_core.events import Event, ThreadId
 from middle_core.node_api.outcomes import ToolResult, of_json
-from middle_core.runs.graph.asides import Aside, assistant_message, merged
+from middle_core.runs.graph.asides import Aside, Fates, asides_after, assistant_message, merged, of_ended_nodes, owner_of
 from middle_core.runs.graph.callbacks import result_event
 from middle_core.runs.graph.cut_calls import Cut, results_of_cut_calls
 from middle_core.runs.graph.history import INTERRUPTED, STOPPED, history
@@ -111,6 +111,25 @@ class GraphSource:
         valid = completed(messages, {**results, **shown})
         await self.states.write(thread, valid)
         return [result_event(one) for one in added_results(thread.messages, valid) if one.tool_call_id not in shown]
+
+    async def remembered(self, thread_id: ThreadId, events: Sequence[Event]) -> ThreadView:
+        """The thread as the client sees it, for the next attempt of a run. What nobody will say again is kept as asides.
+
+        Args:
+            thread_id: of the thread.
+            events: of the attempts before.
+        """
+        thread = await self.states.read(thread_id)
+        shown, ended = of_ended_nodes(events)
+        ids = {owner_of(one) for one in shown}
+        whole = history(thread.messages, user_parts)
+        place = next((owner_of(one) for one in reversed(merged(whole, thread.asides)) if owner_of(one) not in ids), None)
+        old = {str(one.id) for one in thread.messages}
+        fates = Fates(drafts=ids - ended)
+        asides = asides_after(thread.asides, shown, whole, old=old, place=place, fates=fates, waits=True)
+        if asides != thread.asides:
+            await self.states.keep(thread_id, asides)
+        return await self.view(thread_id)
 
     async def _keep_thoughts(self, thread: ThreadState, partials: Sequence[PartialMessage]) -> None:
         """Keep the reasoning of a model that was cut off before it said anything: no model takes a message with nothing in it."""

@@ -20,9 +20,9 @@ from langgraph.types import RetryPolicy, interrupt
 
 from middle_core.agui.fold import fold
 from middle_core.contract.outcomes import OutcomeCode
-from middle_core.events import RunId, ThreadId
+from middle_core.events import Custom, Event, RunId, ThreadId, custom
 from middle_core.node_api.emit import emit_message, emit_token
-from middle_core.runs.graph.asides import Aside, decoded, encoded, merged
+from middle_core.runs.graph.asides import Aside, decoded, encoded, merged, of_ended_nodes
 from middle_core.runs.graph.cut_calls import Cut
 from middle_core.runs.graph.graph_run import GraphRun
 from middle_core.runs.graph.source import GraphSource
@@ -450,3 +450,34 @@ def test_an_aside_whose_place_is_gone_is_not_shown() -> None:
     assert merged([{"id": "h", "role": "user", "content": "x"}], [Aside("a", "gone", (said,))]) == [
         {"id": "h", "role": "user", "content": "x"}
     ]
+
+
+def node(kind: str, task: str, *path: str, **more: Any) -> Event:
+    return custom(Custom(f"middle_core.node_{kind}"), node=path[-1], path=list(path), taskId=task, startedAt=0, **more)
+
+
+def text(message_id: str) -> list[Event]:
+    return [
+        {"type": "TEXT_MESSAGE_START", "messageId": message_id, "role": "assistant"},
+        {"type": "TEXT_MESSAGE_CONTENT", "messageId": message_id, "delta": message_id},
+        {"type": "TEXT_MESSAGE_END", "messageId": message_id},
+    ]
+
+
+def test_of_a_dead_attempt_only_nodes_that_had_ended_have_said_their_words_for_good() -> None:
+    events = [
+        node("started", "o", "outer"),
+        node("started", "a", "outer", "a"),
+        *text("said by a"),
+        node("completed", "a", "outer", "a", outcome="ok"),
+        node("started", "b", "outer", "b"),
+        *text("said by b, which still works"),
+        node("started", "c", "outer", "c"),
+        *text("said by b or c"),
+        node("completed", "c", "outer", "c", outcome="ok"),
+    ]
+    shown, ended = of_ended_nodes(events)
+    assert ended == {"said by a"}
+    assert [one["id"] for one in shown] == ["said by a", "said by b, which still works", "said by b or c"]
+    again = custom(Custom.ATTEMPT, attempt=2, reason="", discardAfterSeq=1)
+    assert of_ended_nodes([*events, again]) == ([], set()), "the second attempt took it over"
