@@ -71,3 +71,12 @@ def test_other_events_and_results_of_earlier_runs_are_nothing() -> None:
         )
         == []
     )
+
+
+def test_what_the_attempt_before_said_halfway_is_void_and_what_the_run_took_in_is_not() -> None:
+    said = {"id": "u", "role": "user", "content": "hi"}
+    attempt = custom(Custom.ATTEMPT, attempt=2, reason="", discardAfterSeq=3)
+    half = [text("START", "m"), text("CONTENT", "m", "hal"), call("START", toolCallName="s", parentMessageId="m"), call("ARGS", delta="{")]
+    again = [text("START", "m"), text("CONTENT", "m", "whole"), text("END", "m")]
+    events = [custom(Custom.TURN, messages=[said]), *half, attempt, *again]
+    assert [(one.message_id, one.text, one.calls) for one in fold(events)] == [("u", "", []), ("m", "whole", [])]
