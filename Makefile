@@ -85,7 +85,7 @@ bench: setup frontend_core/.next/.done chromium
 lab: frontend_core/.next/.done hops
 	$(PY) -m pytest --lab-table tests/integration
 
-# Finds nginx and HAProxy: the system's, or Debian's packages unpacked into .lab/. If there are none, it says what will not be tested.
+# Finds nginx, HAProxy and PgBouncer: the system's, or Debian's packages unpacked into .lab/. If there are none, it says what will not be tested.
 hops: setup
 	@$(PY) -m tests.integration.hops
 
