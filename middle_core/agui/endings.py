@@ -1,7 +1,7 @@
 """How a run begins and ends in the log: its opening records, its three ends, and their terminal events.
 
-Pure. Every text here is bounded and free of control characters; what it says is the caller's, who has
-taken secrets and exception texts out of it (`errors`).
+Pure. Every text here is bounded and free of control characters. The caller decides what a text says, and has taken secrets and the texts
+of exceptions out of it.
 """
 
 from __future__ import annotations
@@ -27,8 +27,11 @@ _COUNTS = ("inputTokens", "outputTokens", "totalTokens", "reasoningTokens", "cac
 class Finished:
     """The graph came to its end, or stopped at open questions.
 
-    interrupts: AG-UI Interrupt objects (id, reason, ...). usage: AG-UI TokenUsage objects. waits: whether a person is asked
-    something, also where the browser has the question as a call of its own and the run ends plainly.
+    Args:
+        interrupts: AG-UI's Interrupt objects.
+        usage: AG-UI's TokenUsage objects.
+        waits: whether a person is asked something. It is also true where the browser has the question as a call of its own, and the run
+            ends plainly.
     """
 
     interrupts: Sequence[dict[str, Any]] = ()
@@ -38,7 +41,14 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """It failed. message: for people, sanitised by the caller. retry_after: seconds."""
+    """It failed.
+
+    Args:
+        code: for programs.
+        message: for people. The caller has taken secrets out of it.
+        correlation_id: finds the error in this server's log.
+        retry_after: seconds; None where trying again is of no use.
+    """
 
     code: ErrorCode
     message: str
@@ -48,7 +58,12 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Cancelled:
-    """Someone stopped it. by: who, in one word (`user`, `disconnect`, ...). reason: for people."""
+    """Someone stopped it.
+
+    Args:
+        by: who, in one word, such as `user`.
+        reason: for people.
+    """
 
     by: str
     reason: str
@@ -77,7 +92,16 @@ def opening(
     attempt: int,
     parent_run_id: ClientRunId | None = None,
 ) -> list[Event]:
-    """A run's first records: RUN_STARTED with the client's ids, then CUSTOM `middle_core.run` with ours."""
+    """A run's first records: RUN_STARTED with the client's ids, then CUSTOM `middle_core.run` with ours.
+
+    Args:
+        thread_id: the client's.
+        run_id: the client's.
+        our_run_id: ours.
+        agent: the agent's name.
+        attempt: the number of the attempt, from 1.
+        parent_run_id: the client's id of the run whose question this run answers.
+    """
     started: Event = {"type": EventType.RUN_STARTED.value, "threadId": thread_id, "runId": run_id}
     if parent_run_id is not None:
         started["parentRunId"] = parent_run_id
@@ -85,20 +109,36 @@ def opening(
 
 
 def refused(by: str, reason: str) -> Event:
-    """CUSTOM `middle_core.refused`: the turn declines what it was asked. by: node | model | server. reason: for people."""
+    """CUSTOM `middle_core.refused`: the turn declines what it was asked.
+
+    Args:
+        by: `node`, `model` or `server`.
+        reason: for people.
+    """
     return custom(Custom.REFUSED, by=by, reason=words(reason))
 
 
 def cut_off(message_id: str, reason: str) -> Event:
-    """CUSTOM `middle_core.cut_off`: an answer is not whole. reason: a `CutOffReason`."""
+    """CUSTOM `middle_core.cut_off`: an answer is not whole.
+
+    Args:
+        message_id: of the answer.
+        reason: a `CutOffReason`.
+    """
     return custom(Custom.CUT_OFF, messageId=message_id, reason=reason, text=CUT_OFF_WORDS[reason])
 
 
 def terminal(end: End, *, thread_id: ClientThreadId, run_id: ClientRunId, max_event_bytes: int) -> list[Event]:
-    """The records that end a run; the last one is its one terminal event.
+    """The records that end a run. The last one is its one terminal event.
 
-    A cancelled run says so twice, in CUSTOM `middle_core.run_cancelled` and in `outcome`: @ag-ui/client 0.0.59
-    cannot parse the outcome, so `transports.agui.frames` takes it away and the CUSTOM event is what is left of it.
+    A cancelled run says so twice, in CUSTOM `middle_core.run_cancelled` and in `outcome`. @ag-ui/client 0.0.59 cannot parse the outcome, so
+    `transports.agui.frames` takes it away, and that client has the CUSTOM event.
+
+    Args:
+        end: how the run ended.
+        thread_id: the client's.
+        run_id: the client's.
+        max_event_bytes: of one event's JSON. What does not fit is left out, except for what an answer needs.
     """
     if isinstance(end, Failed):
         error: Event = {

@@ -21,7 +21,16 @@ _CALL: Final = frozenset({"TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_END", 
 
 @dataclass(slots=True)
 class PartialCall:
-    """A tool call. closed: TOOL_CALL_END was seen, so the arguments are all there. result, outcome: its text and what became of it, once known."""
+    """A tool call.
+
+    Args:
+        call_id: its id.
+        name: the tool's.
+        arguments: as far as they came, as JSON.
+        closed: whether its end was seen, so that the arguments are all there.
+        result: the text of its result; None before that is known.
+        outcome: what became of it, as JSON; None before that is known.
+    """
 
     call_id: str
     name: str
@@ -33,7 +42,16 @@ class PartialCall:
 
 @dataclass(slots=True)
 class PartialMessage:
-    """An assistant message with what the model thought before it, or one of the person's, as it was sent (`said`)."""
+    """An assistant message, or one of the person's.
+
+    Args:
+        message_id: its id.
+        said: the person's message as it was sent; None for an assistant's.
+        text: as far as it came.
+        reasoning: what the model thought before it.
+        text_closed: whether the text's end was seen, or there is no text.
+        calls: the tool calls in it.
+    """
 
     message_id: str
     said: Mapping[str, Any] | None = None

@@ -78,10 +78,16 @@ class _Open:
 
 
 class Gate:
-    """One run's gate. `feed` what the source says, then `close` once; afterwards nothing comes out.
+    """One run's gate. `feed` what the source says, then `close` once. Afterwards nothing comes out.
 
-    max_event_bytes: of one event's JSON, at least `MIN_EVENT_BYTES`.
-    correlation_id: goes into the RUN_ERROR that the gate itself may have to write; the run's id if not given.
+    Args:
+        thread_id: the client's.
+        run_id: the client's.
+        max_event_bytes: of one event's JSON, at least `MIN_EVENT_BYTES`.
+        correlation_id: for the RUN_ERROR that the gate itself may have to write; by default the run's id.
+
+    Raises:
+        ValueError: max_event_bytes is too small.
     """
 
     def __init__(self, *, thread_id: ClientThreadId, run_id: ClientRunId, max_event_bytes: int, correlation_id: str | None = None) -> None:

@@ -1,8 +1,7 @@
 """JSON out of anything that a tool, a node or a graph state may hold.
 
-Never raises and never guesses: what has no JSON form becomes `<ClassName>`, never its `repr`, which may
-hold an address, a secret or an exception's text. It knows no event and no size policy; it only stops,
-with `TooBig`, once a value cannot fit the budget any more.
+A value that has no JSON form becomes `<ClassName>`. It never becomes its `repr`, which may hold an address, a secret or an exception's
+text. The only exception raised here is `TooBig`, for a value that cannot fit the budget. Knows no event and no policy of sizes.
 """
 
 from __future__ import annotations
@@ -44,10 +43,14 @@ def text(value: str) -> str:
 
 
 def jsonable(value: Any, *, budget: int) -> Any:
-    """`value` as plain dict, list, str, int, float, bool or None, which any JSON encoder takes.
+    """The value as plain dict, list, str, int, float, bool or None, which any JSON encoder takes.
 
-    budget: a lower bound of the JSON's characters at which to give up.
-    Raises `TooBig`, and nothing else.
+    Args:
+        value: anything.
+        budget: characters of JSON at which to give up.
+
+    Raises:
+        TooBig: the value cannot fit the budget. Nothing else is raised.
     """
     return _Walk(budget).convert(value, 0)
 
@@ -55,7 +58,12 @@ def jsonable(value: Any, *, budget: int) -> Any:
 def content_text(content: Any, *, budget: int) -> str:
     """A message's content as one string: text as it is, text parts joined, anything else as JSON.
 
-    A string is taken at any length. Raises `TooBig` for other values that cannot fit the budget.
+    Args:
+        content: of a message.
+        budget: characters of JSON. A string is taken at any length.
+
+    Raises:
+        TooBig: a value that is no string cannot fit the budget.
     """
     if isinstance(content, str):
         return text(content)
@@ -75,7 +83,12 @@ def json_size(value: Any) -> int:
 
 
 def json_pieces(whole: str, room: int) -> Iterator[str]:
-    """`whole` in pieces whose JSON string has at most `room` bytes (8 or more), cut between code points."""
+    """A text in pieces, cut between code points.
+
+    Args:
+        whole: the text.
+        room: bytes of each piece as a JSON string; at least 8.
+    """
     start = 0
     while start < len(whole):
         length = min(room - 2, len(whole) - start)

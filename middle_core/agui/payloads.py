@@ -27,7 +27,13 @@ MAX_NAME: Final = 256
 
 
 class Payloads:
-    """One run's events of this sort. max_event_bytes: of one event's JSON. Every method may raise `Malformed`."""
+    """One run's events of this sort. Every method may raise `Malformed`.
+
+    Args:
+        names: the ids of the run.
+        repairs: counts what is repaired or left out.
+        max_event_bytes: of one event's JSON.
+    """
 
     def __init__(self, names: Names, repairs: Counter[str], max_event_bytes: int) -> None:
         self._names = names

@@ -1,7 +1,7 @@
 """One message of a MESSAGES_SNAPSHOT, as AG-UI's schema wants it.
 
-A browser drops the whole run over one `null` field or one list where a string is due, so each message is
-rebuilt from the fields its role has. Knows no order and no pairing: that is `runs.graph.repair`.
+A browser drops the whole run over one `null` field, or one list where a string is due. So each message is rebuilt from the fields that its
+role has. The order of messages and the pairing of calls with results are the business of `runs.graph.repair`.
 """
 
 from __future__ import annotations
@@ -27,9 +27,14 @@ _PARTS: Final = frozenset({"text", "image", "audio", "video", "document", "binar
 
 
 def wire_message(message: object, *, budget: int) -> Event | None:
-    """The message with only what its role has, or None where it has no id, no known role or lacks a required field.
+    """The message with only what its role has. None where it has no id, no known role, or lacks a required field.
 
-    Raises `jsonable.TooBig` where the message cannot fit `budget` characters of JSON.
+    Args:
+        message: anything.
+        budget: characters of its JSON.
+
+    Raises:
+        TooBig: the message cannot fit the budget.
     """
     if not isinstance(message, Mapping) or not isinstance(message.get("id"), str):
         return None

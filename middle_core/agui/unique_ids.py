@@ -1,8 +1,8 @@
 """Unique ids within one run, and which of the source's ids each stands for.
 
-A browser keeps one list of messages: texts, reasoning, tool results, activities and the carriers of tool
-calls. Whatever names an id that is in it already changes that message. So messages share one namespace;
-tool calls and reasoning blocks have one each. Pure; grows with the number of ids of a run.
+A browser keeps one list of messages: texts, reasoning, tool results, activities, and the messages that carry tool calls. An event that
+names an id of this list changes the message that has the id. So all messages share one namespace, and tool calls and reasoning blocks have
+one each. Pure. Its memory grows with the number of ids of a run.
 """
 
 from __future__ import annotations
@@ -15,7 +15,11 @@ MESSAGE = TEXT.space
 
 
 class Names:
-    """Hands out ids. limit: characters of an id; what is longer is cut, and made unique."""
+    """Hands out ids.
+
+    Args:
+        limit: characters of an id. A longer one is cut, and made unique.
+    """
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -27,6 +31,7 @@ class Names:
         """Those of them that only a tool call has named so far: their text may still begin."""
 
     def cut(self, source_id: str) -> str:
+        """The id, no longer than the limit."""
         return source_id[: self._limit]
 
     def take(self, space: str, wanted: str) -> str:

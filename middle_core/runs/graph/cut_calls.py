@@ -31,8 +31,11 @@ _TEXTS: Final = {
 class Cut:
     """How a run was cut off, and what is known of its calls.
 
-    code: `stopped`, or that of the error. results: by call id, from those who know. ledger: by the call's key. page_tools: names of the
-    tools that the page offered in this run; None where that is not known any more.
+    Args:
+        code: `stopped`, or that of the error.
+        results: of calls whose outcome somebody knows, by call id.
+        ledger: the thread's lines, by the call's key.
+        page_tools: names of the tools that the page offered in this run; None where that is not known any more.
     """
 
     code: OutcomeCode | ErrorCode
@@ -49,7 +52,14 @@ class Cut:
 def results_of_cut_calls(
     messages: Sequence[BaseMessage], cut: Cut, rules: AgentRules, *, incomplete: Collection[str]
 ) -> dict[str, ToolResult]:
-    """A result for each call that has none, by the call's id. incomplete: calls whose arguments the model had not finished."""
+    """A result for each call that has none, by the call's id.
+
+    Args:
+        messages: of the thread, with what the run has shown.
+        cut: how the run was cut off.
+        rules: of the agent; they say which tools are whose.
+        incomplete: ids of calls whose arguments the model had not finished.
+    """
     answered = {one.tool_call_id for one in messages if isinstance(one, ToolMessage)}
     return {
         call.call_id: cut.results[call.call_id]
@@ -61,7 +71,7 @@ def results_of_cut_calls(
 
 
 class _Call(NamedTuple):
-    """key: its line's in the ledger; see `agents.calls.Call`. sound: whether its arguments are an object."""
+    """A call. Its key is that of its line in the ledger (`agents.calls.Call`); it is sound if its arguments are an object."""
 
     call_id: str
     name: str

@@ -1,7 +1,7 @@
-"""Events on their way from a running graph's callbacks to the one who logs them.
+"""Events on their way from a running graph's callbacks to the engine, which logs them.
 
-Callbacks come from the loop's thread and from the threads of sync nodes. Nothing is held back, nothing is lost, and
-there is a bound. Knows the shape of deltas, and nothing of graphs or logs.
+Callbacks come from the loop's thread and from the threads of sync nodes. No event is held back or lost, and the number of waiting events
+has a bound. Knows the shape of deltas, and nothing of graphs or logs.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ FULL: Final = 1_000
 MAX_WAITING: Final = 50_000
 """Waiting events at which the run fails: only code in threads, which cannot be made to wait, gets beyond FULL."""
 TURN_S: Final = 0.0005
-"""Seconds after which a model that never waits for its socket lets others have a turn: else its tokens come all at once."""
+"""Seconds after which a model that never waits for its socket gives others a turn. Without it the reader runs only when the model is done."""
 
 
 class EventQueue:
-    """Events from the graph's callbacks to the one who logs them.
+    """Events from the graph's callbacks to the engine.
 
-    Deltas of one message or call that wait next to each other become one: the first is never held back, and a log
-    that is slower than the model costs nothing per token. Bounded by FULL and MAX_WAITING.
+    Deltas of one message or call that wait next to each other become one (`agui.deltas`), so that a slow log does not make the queue grow
+    with each token. FULL and MAX_WAITING bound it.
 
-    Behind the first delta the model's coroutine waits until the reader has come back for more. A model that never waits for its
-    socket would else hold the interpreter while the log's thread needs it, and its first token would come with its fiftieth.
+    Behind the first delta the model's coroutine waits until the reader has come back for more. A model that never waits for its socket
+    holds the interpreter, which the log's thread needs: without this wait its first token reached the client together with its fiftieth.
     """
 
     def __init__(self) -> None:
@@ -52,7 +52,7 @@ class EventQueue:
         return threading.get_ident() == self._thread
 
     async def wait_for_reader(self) -> None:
-        """After a put from a coroutine: let the reader have its turn; wait for it behind the first delta, and while the box is full."""
+        """Call it after a put from a coroutine. It gives the reader a turn, and waits behind the first delta and while the queue is full."""
         # A sync model call inside an async node runs callbacks in a loop of its own while it blocks ours.
         if asyncio.get_running_loop() is not self._loop:
             return

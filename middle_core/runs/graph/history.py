@@ -1,8 +1,8 @@
 """A thread's messages as the client sees them, and what a stream has shown of them.
 
-`history` turns the graph's messages into AG-UI messages with the ids that were streamed. `Shown` is what a
-client has made of a run's events. Where the two differ at the end of a run, a snapshot is due.
-System messages are the server's prompts: they are not part of it. Duck typing, no graph, no SDK.
+`history` turns the graph's messages into AG-UI messages with the ids that were streamed. `Shown` is what a client has made of a run's
+events. Where the two differ at the end of a run, a snapshot is due. System messages are the server's prompts, so no client gets them.
+Knows messages by duck typing, and neither graphs nor the SDK.
 """
 
 from __future__ import annotations
@@ -32,7 +32,12 @@ Message = dict[str, Any]
 
 
 def history(messages: Iterable[Any], user_parts: Callable[[Any], Any]) -> list[Message]:
-    """AG-UI messages. user_parts turns a list content of a user message into AG-UI's parts."""
+    """The messages as AG-UI has them.
+
+    Args:
+        messages: LangChain's.
+        user_parts: turns a user message whose content is a list into AG-UI's parts.
+    """
     shown: list[Message] = []
     asked = False
     for message in messages:

@@ -1,11 +1,11 @@
 """Make a thread's messages valid before a model sees them, with as little change as can be.
 
-Providers refuse a history in which a tool call has no result right after it, or a result no call
-(langchain-ai/open-swe#1604: one stopped tool, and every later message is a 400). Dangling calls get a result,
-late results move to their call, second and orphaned ones go, arguments that are no JSON object become an empty
-object whose result says so: the tool is never run with them.
+Providers refuse a history in which a tool call has no result right after it, or a result has no call. In langchain-ai/open-swe#1604 one
+stopped tool made every later message a 400. So a call without a result gets one, a late result moves to its call, and a second result or
+one without a call is dropped. Arguments that are no JSON object become an empty object, and the call's result says so: the tool is never
+run with them.
 
-Pure: a list in, a list out. Untouched messages stay the same objects; ids and order are kept.
+Pure: a list in, a list out. Untouched messages stay the same objects. Ids and order are kept.
 """
 
 from __future__ import annotations
@@ -41,9 +41,11 @@ NOT_JSON: Final = result(
 
 
 def repair(messages: Sequence[BaseMessage], *, why: ToolResult = NO_RESULT) -> list[BaseMessage]:
-    """A valid history. `why` is the result of a call that has none.
+    """A valid history. A history that is valid comes back as it is.
 
-    Idempotent; a valid history comes back as it is.
+    Args:
+        messages: of a thread.
+        why: the result of a call that has none.
     """
     results: dict[str, list[ToolMessage]] = {}
     for one in messages:

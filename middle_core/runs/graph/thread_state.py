@@ -189,8 +189,14 @@ def fitted(
 ) -> tuple[list[BaseMessage], list[BaseMessage]]:
     """What must stand in the thread, and what the next input brings, so that both together are a valid history.
 
-    restart_at: the id of the message from which on the thread is dropped. why: the result of calls that have none.
-    Raises InvalidRequest where a fresh message would replace one that is not the person's own.
+    Args:
+        thread: the thread's messages.
+        fresh: the turn's messages.
+        restart_at: id of the message from which on the thread is dropped; None keeps all of it.
+        why: the result of calls that have none.
+
+    Raises:
+        InvalidRequest: a fresh message would replace one that is not the person's own.
     """
     foreign = {one.id for one in thread if not isinstance(one, HumanMessage)}
     if any(one.id in foreign for one in fresh):
@@ -205,7 +211,12 @@ def fitted(
 
 
 def completed(messages: Sequence[BaseMessage], results: Mapping[str, ToolResult]) -> list[BaseMessage]:
-    """A valid history of the messages, with these results for the calls that have none, by the calls' ids."""
+    """A valid history of the messages.
+
+    Args:
+        messages: of the thread.
+        results: for calls that have none, by the calls' ids.
+    """
     answered = {one.tool_call_id for one in messages if isinstance(one, ToolMessage)}
     known = [
         tool_message(results[str(call["id"])], call_id=str(call["id"]), name=str(call["name"]), message_id=f"{call['id']}-result")
@@ -224,7 +235,12 @@ def added_results(before: Sequence[BaseMessage], after: Sequence[BaseMessage]) -
 
 
 def open_calls(messages: Sequence[BaseMessage], *, but: Collection[str]) -> frozenset[str]:
-    """Ids of the calls in the last assistant message that wait for a result. but: tools whose calls are somebody else's."""
+    """Ids of the calls in the last assistant message that wait for a result.
+
+    Args:
+        messages: of the thread.
+        but: names of tools whose calls are somebody else's.
+    """
     answered: set[str] = set()
     for one in reversed(messages):
         if isinstance(one, AIMessage):
