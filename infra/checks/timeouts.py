@@ -28,7 +28,7 @@ REASONS: Final = {
     "page heartbeat": "The same towards the browser. The page's proxy sends its own, because a hop may drop comments.",
     "page silence": "After two missing heartbeats the stream is dead, whatever TCP says, and the proxy attaches again.",
     "ingress idle": "The ingress answers 504 when a stream is silent for so long. Only premium ingress can change it.",
-    "drain": "Most answers end within this time. The other runs end as lost, and their streams are told to attach again.",
+    "drain": "Most answers end within this time. The other runs are let go, and go on at another replica, to which their streams attach.",
     "closing": "uvicorn waits this long for connections whose client does not close them.",
     "service grace": "SIGKILL comes after this time, so it is longer than drain and closing.",
     "page grace": "The page's replicas hold no state. Their streams are attached again at another replica.",
