@@ -1,12 +1,12 @@
 """Model chunks to AG-UI events, kept apart by the id of the model run that they belong to.
 
-The SDK's own translation keeps one message in progress for the whole graph: parallel nodes mix their texts
-(ag-ui-protocol/ag-ui#1016 shows it for tool calls), arguments that come with the name are lost, as are a second
-call in one chunk and the text on the finishing chunk. Here each model run is its own stream.
+The SDK's own translation keeps one message in progress for the whole graph. So parallel nodes mix their texts (ag-ui-protocol/ag-ui#1016
+shows it for tool calls), and it loses arguments that come with the name, a second call in one chunk, and the text on the finishing chunk.
+Here each model run is its own stream.
 
-Ids are settled here as well. The chunk object passes through before the model's caller sees it, so an id that is
-missing, empty or taken is replaced *in the chunk*: what is streamed, what the graph stores and what the
-history shows is one id. Knows chunks by duck typing, and no graph.
+Ids are settled here as well. The chunk object passes through before the model's caller sees it, so an id that is missing, empty or taken is
+replaced *in the chunk*. What is streamed, what the graph stores and what the history shows then have one id. Knows chunks by duck typing,
+and no graph.
 """
 
 from __future__ import annotations
@@ -37,7 +37,13 @@ MAX_PIECES: Final = 300_000
 
 @dataclass(frozen=True, slots=True)
 class Show:
-    """What of a model run the client may see. tools: all, none, or the named ones. predict: CopilotKit's predict_state."""
+    """What of a model run the client may see.
+
+    Args:
+        text: whether it sees the text.
+        tools: of whose calls it sees the start and the arguments: all, none, or the named tools.
+        predict: CopilotKit's `predict_state`.
+    """
 
     text: bool = True
     tools: bool | Collection[str] = True
