@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from middle_core.agui.fold import PartialCall, PartialMessage, fold
+from middle_core.agui.fold import REASONING, PartialCall, PartialMessage, fold
 from middle_core.events import OUTCOME, Custom, Event, custom
 
 
@@ -80,3 +80,10 @@ def test_what_the_attempt_before_said_halfway_is_void_and_what_the_run_took_in_i
     again = [text("START", "m"), text("CONTENT", "m", "whole"), text("END", "m")]
     events = [custom(Custom.TURN, messages=[said]), *half, attempt, *again]
     assert [(one.message_id, one.text, one.calls) for one in fold(events)] == [("u", "", []), ("m", "whole", [])]
+
+
+def test_what_the_model_thought_belongs_to_its_message() -> None:
+    thought: Event = {"type": "REASONING_MESSAGE_CONTENT", "messageId": f"m{REASONING}1", "delta": "Hm. "}
+    alone: Event = {"type": "REASONING_MESSAGE_CONTENT", "messageId": "n", "delta": "Well."}
+    found = fold([thought, thought, text("START"), text("CONTENT", delta="Yes."), text("END"), alone])
+    assert [(one.message_id, one.reasoning, one.text) for one in found] == [("m", "Hm. Hm. ", "Yes."), ("n", "Well.", "")]

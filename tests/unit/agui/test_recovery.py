@@ -80,3 +80,8 @@ def test_a_node_that_had_ended_is_not_ended_again() -> None:
     done = custom(Custom.NODE_COMPLETED, **NODE, latencyMs=1, outcome="ok")
     found = recovered([STARTED, custom(Custom.NODE_STARTED, **NODE), done])[1]
     assert types(boundary(found, attempt=2, reason="", messages=[], state={})) == ["middle_core.attempt", "MESSAGES_SNAPSHOT"]
+
+
+def test_an_event_of_another_name_is_no_boundary() -> None:
+    found = recovered([STARTED, TURN, custom(Custom.PROGRESS, message="half", current=0.5)])[1]
+    assert (found.said, found.discard_after_seq) == (TURN["value"]["messages"], 3)
