@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from middle_core.agui.gate import Gate
 from middle_core.events import Custom, Event, Record, custom
 
 _STARTS: Final = frozenset({"TEXT_MESSAGE_START", "TOOL_CALL_START", "TOOL_CALL_RESULT"})
@@ -20,21 +19,20 @@ class Recovered:
     """The attempts before this one, as the log has them.
 
     Args:
-        closers: the ends of what they left open: messages, calls, steps, nodes.
+        nodes: the ends of the nodes that they left at work.
         said: the messages that the run took in; None where it died before it wrote that down.
         discard_after_seq: what stands behind it in the log is not in the checkpoint, so the next attempt says it anew.
     """
 
-    closers: Sequence[Event]
+    nodes: Sequence[Event]
     said: Sequence[Event] | None
     discard_after_seq: int
 
 
-def recover(gate: Gate, records: Iterable[Record], *, kept: Collection[str]) -> Recovered:
+def recover(records: Iterable[Record], *, kept: Collection[str]) -> Recovered:
     """Read the log of the attempts before this one.
 
     Args:
-        gate: of the new attempt, which was fed these records.
         records: of the run, from its first one.
         kept: ids of the messages that the checkpoint holds.
     """
@@ -58,11 +56,11 @@ def recover(gate: Gate, records: Iterable[Record], *, kept: Collection[str]) -> 
             case Custom.ATTEMPT:
                 void = None  # it was declared by that attempt
     ends = [custom(Custom.NODE_COMPLETED, **value, latencyMs=0, outcome="cancelled") for value in reversed(nodes.values())]
-    return Recovered([*ends, *gate.recover(ends)], said, last if void is None else void)
+    return Recovered(ends, said, last if void is None else void)
 
 
 def boundary(recovered: Recovered, *, attempt: int, reason: str, messages: Sequence[Event], state: Event) -> list[Event]:
-    """The records between two attempts: the closers, CUSTOM `middle_core.attempt`, and the thread as it stands.
+    """What follows the ends of the attempt before: CUSTOM `middle_core.attempt`, and the thread as it stands.
 
     Args:
         recovered: see `Recovered`.
@@ -74,7 +72,7 @@ def boundary(recovered: Recovered, *, attempt: int, reason: str, messages: Seque
     told = [custom(Custom.ATTEMPT, attempt=attempt, reason=reason, discardAfterSeq=recovered.discard_after_seq)]
     if state:
         told.append({"type": "STATE_SNAPSHOT", "snapshot": state})
-    return [*recovered.closers, *told, {"type": "MESSAGES_SNAPSHOT", "messages": list(messages)}]
+    return [*told, {"type": "MESSAGES_SNAPSHOT", "messages": list(messages)}]
 
 
 def _message_of(event: Event) -> str:

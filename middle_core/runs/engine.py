@@ -248,7 +248,10 @@ class Engine:
         taken = await answering.take_answers(job.asked.body, rebuild(job.asked.body, view, source.rules), view, job.principal)
         # Past the gate: it is ours, it is plain JSON, and the gate would leave out a person's large message.
         turned = custom(Custom.TURN, messages=list(taken.turn.messages))
-        await attempt.appender.put(await self._boundary(attempt, earlier, view, turned) if job.adopted else [turned])
+        if job.adopted:
+            await self._tell_boundary(attempt, earlier, view, turned)
+        else:
+            await attempt.appender.put([turned])
         await put([*closed, *taken.events])
         if taken.over and view.run_id != job.run.run_id:  # else the graph has begun with it, in an attempt before
             await put([custom(Custom.TOPOLOGY, **source.topology())])
@@ -265,23 +268,29 @@ class Engine:
         await put(asked.events)
         return Ended(Finished(interrupts=asked.interrupts, usage=source_run.usage, waits=asked.waits))
 
-    async def _boundary(self, attempt: _Attempt, earlier: Sequence[Record], view: ThreadView, turned: Event) -> list[Event]:
-        """What stands in the log between the attempt before and this one. turned: what the run takes in, if that is not in the log yet."""
+    async def _tell_boundary(self, attempt: _Attempt, earlier: Sequence[Record], view: ThreadView, turned: Event) -> None:
+        """Write down where the attempt before ends and this one begins. turned: what the run takes in, if that is not in the log yet.
+
+        Past the gate: the snapshot replaces what is void, so it may be as large as that of a thread that is opened.
+        """
         job = attempt.job
         known = {str(message["id"]) for message in view.messages}
-        found = recover(attempt.gate, earlier, kept=known)
+        found = recover(earlier, kept=known)
+        # The gate takes these ends for told, so nothing may be awaited before they are put.
+        ends = [*found.nodes, *attempt.gate.recover(found.nodes)]
+        await attempt.appender.put([*([turned] if found.said is None else ()), *ends])
         said = turned["value"]["messages"] if found.said is None else found.said
         messages = [*view.messages, *(message for message in said if message["id"] not in known)]
         shown = await attempt.answering.with_cards({"type": _SNAPSHOT, "messages": messages})
         source = self._sources[job.run.agent]
-        between = boundary(
+        told = boundary(
             found,
             attempt=job.claim.attempt,
             reason="The server was stopped. The answer goes on from its last step.",
             messages=shown["messages"],
             state=await source.state(job.run.thread_id),
         )
-        return [*([turned] if found.said is None else ()), *between]
+        await attempt.appender.put(told)
 
     def _cancelled(self, job: Job) -> End:
         """What the cancellation of the run's task means. Re-raises it where the task must simply go away."""

@@ -30,7 +30,7 @@ def recovered(events: Sequence[Event], *, kept: Sequence[str] = ()) -> tuple[Gat
     records = [Record(RunId("r"), seq, 1, 5, str(event["type"]), orjson.dumps(event)) for seq, event in enumerate(events, 1)]
     for record in records:
         gate.feed(record.event)
-    return gate, recover(gate, records, kept=kept)
+    return gate, recover(records, kept=kept)
 
 
 def types(events: Sequence[Event]) -> list[Any]:
@@ -61,7 +61,8 @@ def test_everything_that_was_open_is_closed_before_the_boundary_and_the_stream_i
     step: Event = {"type": "STEP_STARTED", "stepName": "model"}
     events = [STARTED, TURN, step, custom(Custom.NODE_STARTED, **NODE), *text("m", "half", ends=False)]
     gate, found = recovered(events)
-    between = boundary(found, attempt=2, reason="gone", messages=[{"id": "h1", "role": "user", "content": "hi"}], state={"a": 1})
+    between = [*found.nodes, *gate.recover(found.nodes)]
+    between += boundary(found, attempt=2, reason="gone", messages=[{"id": "h1", "role": "user", "content": "hi"}], state={"a": 1})
     assert types(between) == [
         "middle_core.node_completed",
         "TEXT_MESSAGE_END",
@@ -79,6 +80,7 @@ def test_everything_that_was_open_is_closed_before_the_boundary_and_the_stream_i
 def test_a_node_that_had_ended_is_not_ended_again() -> None:
     done = custom(Custom.NODE_COMPLETED, **NODE, latencyMs=1, outcome="ok")
     found = recovered([STARTED, custom(Custom.NODE_STARTED, **NODE), done])[1]
+    assert found.nodes == []
     assert types(boundary(found, attempt=2, reason="", messages=[], state={})) == ["middle_core.attempt", "MESSAGES_SNAPSHOT"]
 
 
