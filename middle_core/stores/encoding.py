@@ -1,4 +1,4 @@
-"""What every adapter does with events before it stores them: check them, encode them, and say which must reach the disk at once.
+"""What every adapter does with runs and events before it stores them: check, encode, and say which must reach the disk at once.
 
 Pure. Knows no database.
 """
@@ -6,13 +6,13 @@ Pure. Knows no database.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import orjson
 
 from middle_core.eventlog.lifecycle import check_run_move
-from middle_core.eventlog.records import Ending, RunStatus
-from middle_core.events import TERMINAL, Event, EventType
+from middle_core.eventlog.records import Ending, NewRun, RunStatus
+from middle_core.events import TERMINAL, Event, EventType, ThreadId
 
 ATTEMPT_GAP: Final = 1_000
 """A new attempt's first seq lies this far beyond the last one: beyond anything a client can have seen."""
@@ -34,6 +34,31 @@ def encode_first(events: Sequence[Event]) -> Encoded:
     if not encoded or any(type_ in TERMINAL for type_, _ in encoded):
         raise ValueError("A run starts with RUN_STARTED and does not end in the same breath.")
     return encoded
+
+
+def run_row(new: NewRun, *, thread_id: ThreadId, token: str, last_seq: int) -> dict[str, Any]:
+    """The parameters of each adapter's statement `insert_run`.
+
+    Args:
+        new: the run.
+        thread_id: of its thread. A thread that its owner has already keeps its id, whatever `new.thread_id` says.
+        token: of the claim.
+        last_seq: the seq of the last of the run's first events.
+    """
+    return {
+        "run_id": new.run_id,
+        "thread_id": thread_id,
+        "client_run_id": new.client_run_id,
+        "input_digest": new.input_digest,
+        "idempotency_key": new.idempotency_key,
+        "agent": new.agent,
+        "parent_run_id": new.parent_run_id,
+        "replica": new.replica,
+        "token": token,
+        "lease_ms": round(new.lease_s * 1000),
+        "last_seq": last_seq,
+        "input": new.input,
+    }
 
 
 def encode(events: Sequence[Event], ending: Ending | None) -> Encoded:

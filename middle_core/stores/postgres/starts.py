@@ -9,7 +9,7 @@ from psycopg.rows import DictRow
 from middle_core.errors import InvalidRequest, NotFound, RunIdConflict, ThreadBusy
 from middle_core.eventlog.records import Claim, Existing, NewRun, Run, RunStatus, Started
 from middle_core.events import Record, RunId, ThreadId
-from middle_core.stores.encoding import Encoded
+from middle_core.stores.encoding import Encoded, run_row
 from middle_core.stores.postgres.appends import insert_events, records_of
 from middle_core.stores.postgres.database import Connection, PostgresDatabase
 from middle_core.stores.postgres.values import plain, storable, uuid_or_none
@@ -25,20 +25,7 @@ async def create(database: PostgresDatabase, new: NewRun, encoded: Encoded) -> t
             return Existing(run_of((await database.run(db, "get_run", {"run_id": earlier}))[0])), []
         if await database.run(db, "active_run", {"thread_id": thread_id}):
             raise ThreadBusy
-        params = {
-            "run_id": new.run_id,
-            "thread_id": thread_id,
-            "client_run_id": new.client_run_id,
-            "input_digest": new.input_digest,
-            "idempotency_key": new.idempotency_key,
-            "agent": new.agent,
-            "parent_run_id": new.parent_run_id,
-            "replica": new.replica,
-            "token": token,
-            "lease_ms": round(new.lease_s * 1000),
-            "last_seq": len(encoded),
-            "input": new.input,
-        }
+        params = run_row(new, thread_id=thread_id, token=token, last_seq=len(encoded))
         [row] = await database.run(db, "insert_run", params)
         at = row["started_at"]
         await database.run(db, "touch_thread", {"thread_id": thread_id, "at": at})

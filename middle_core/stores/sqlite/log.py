@@ -33,7 +33,7 @@ from middle_core.eventlog.records import (
     ToolCallStatus,
 )
 from middle_core.events import ClientRunId, ClientThreadId, Event, Owner, Record, RunId, ThreadId
-from middle_core.stores.encoding import ATTEMPT_GAP, READ_BYTES, Encoded, encode, encode_first, usage_text, waits_for_disk
+from middle_core.stores.encoding import ATTEMPT_GAP, READ_BYTES, Encoded, encode, encode_first, run_row, usage_text, waits_for_disk
 from middle_core.stores.sqlite.database import Params, SqliteDatabase, fence
 from middle_core.stores.tail import Tails
 
@@ -95,20 +95,7 @@ class SqliteEventLog:
     async def create_run(self, new: NewRun, first: Sequence[Event]) -> Started | Existing:
         encoded = encode_first(first)
         token = secrets.token_urlsafe(16)
-        params = {
-            "run_id": new.run_id,
-            "thread_id": new.thread_id,
-            "client_run_id": new.client_run_id,
-            "input_digest": new.input_digest,
-            "idempotency_key": new.idempotency_key,
-            "agent": new.agent,
-            "parent_run_id": new.parent_run_id,
-            "replica": new.replica,
-            "token": token,
-            "lease_ms": round(new.lease_s * 1000),
-            "last_seq": len(encoded),
-            "input": new.input,
-        }
+        params = run_row(new, thread_id=new.thread_id, token=token, last_seq=len(encoded))
 
         def work(db: sqlite3.Connection) -> tuple[Started | Existing, list[Record]]:
             thread_id = params["thread_id"] = self._thread_of(db, new)
