@@ -12,6 +12,7 @@ import asyncio
 import logging
 import random
 from collections.abc import Callable
+from contextlib import suppress
 from enum import StrEnum
 from typing import Final, Self
 
@@ -30,6 +31,8 @@ FOLLOWED_S: Final = 60.0
 """How long a run counts as followed elsewhere after a follower said so. Followers say it again at half of that."""
 PROBE_S: Final = 30.0
 """How often a silent connection is asked whether it is still there."""
+FIRST_TRY_S: Final = 5.0
+"""How long the opening of the store waits for the first try to listen. A hint that comes before it would be lost."""
 RETRY_S: Final = (0.2, 5.0)
 """The first and the longest pause before the next try to listen."""
 PER_NOTIFY: Final = 64
@@ -64,6 +67,8 @@ class Hints:
         self._me = str(uuid4())
         self._said: dict[tuple[Kind, RunId], None] = {}
         self._to_say = asyncio.Event()
+        self._tried = asyncio.Event()
+        """Set after the first try to listen."""
         self._followed: dict[RunId, float] = {}
         self._following: dict[RunId, float] = {}
         self._tasks: list[asyncio.Task[None]] = []
@@ -73,7 +78,17 @@ class Hints:
         self._tasks.append(asyncio.create_task(self._speak(), name="hints: speak"))  # noqa: TID251
         if self._conninfo is not None:
             self._tasks.append(asyncio.create_task(self._listen(self._conninfo), name="hints: listen"))  # noqa: TID251
+            await self._first_try()
         return self
+
+    async def _first_try(self) -> None:
+        try:
+            with suppress(TimeoutError):  # it goes on trying; until then followers look by themselves
+                async with asyncio.timeout(FIRST_TRY_S):
+                    await self._tried.wait()
+        except BaseException:
+            await self.__aexit__()
+            raise
 
     async def __aexit__(self, *exc_info: object) -> None:
         for task in self._tasks:
@@ -137,12 +152,14 @@ class Hints:
                 ) as db:
                     await db.execute(f"LISTEN {CHANNEL}")
                     pause = RETRY_S[0]
+                    self._tried.set()
                     self._tails.wake_all()  # hints of the time without a connection are lost
                     while True:
                         async for notice in db.notifies(timeout=PROBE_S):
                             self._heard(notice.payload)
                         await db.execute("SELECT 1")
             except psycopg.Error as error:
+                self._tried.set()
                 self._database.trouble(error)
                 logger.warning("the connection for hints broke; it is made again", exc_info=error)
             # Spread out: every replica loses its connection in the same moment.
