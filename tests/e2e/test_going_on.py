@@ -212,7 +212,7 @@ async def test_kill_9_in_mid_answer_costs_a_pause(tab: Tab, site: Site) -> None:
 
 async def test_a_server_that_stays_away_is_told_and_its_return_is_noticed(tab: Tab, site: Site) -> None:
     """The server is away for longer than the proxy tries. The person sees a card and a banner; both disappear when it is back."""
-    number = 2_000
+    number = 400
     await tab.say(count(number, 40))
     await tab.until_answer(starts(whole(number), at_least=50))
     seen = await tab.answer()
@@ -226,7 +226,7 @@ async def test_a_server_that_stays_away_is_told_and_its_return_is_noticed(tab: T
     readable(await tab.words_on_screen())
     await site.restart_server()
     await expect(tab.find("offline-banner")).to_have_count(0)
-    await tab.until_answer(lambda answer: answer.startswith(seen) and whole(number).startswith(answer))
+    await tab.until_answer(lambda answer: answer == whole(number))
     await tab.until_idle()
     await tab.ask("And now?", SHORT)
 

@@ -195,14 +195,14 @@ class GraphRun:
         LangGraph does not store an answer that is given by id: a node that was cut off behind its question asks the question again.
         A static pause at a checkpoint of this run waits for a person who has not seen it, and any input would let the graph go past it.
         """
+        known = {one.id for one in thread.messages}
+        unread = tuple(one for one in turn.messages if one["id"] not in known)
+        # What the graph has read is the thread's by now, and not the turn's.
+        turn = self._turn = replace(turn, messages=unread, results=(), restart_at=None)
         open_ids = {one["id"] for one in thread.interrupts}
         answers = replace(turn, resume=tuple(one for one in turn.resume if one.interrupt_id in open_ids))
-        known = {one.id for one in thread.messages}
-        unread = replace(
-            turn, messages=tuple(one for one in turn.messages if one["id"] not in known), resume=(), results=(), restart_at=None
-        )
         further = [] if thread.pause is not None else [self._answer(answers) if answers.resume else None]
-        return [*further, *([unread] if turn.resume and unread.messages else [])]
+        return [*further, *([replace(turn, resume=())] if turn.resume and unread else [])]
 
     async def _fresh(self, thread: ThreadState, turn: Turn) -> tuple[list[BaseMessage], list[Any]]:
         """Start over from START with the turn's messages, on a thread that is made fit for it.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from langgraph.types import interrupt
 from middle_core.agui.fold import fold
 from middle_core.contract.outcomes import OutcomeCode
 from middle_core.errors import ErrorCode, InterruptUnknown, InvalidRequest
-from middle_core.events import Custom, ThreadId, custom
+from middle_core.events import Custom, RunId, ThreadId, custom
 from middle_core.runs.graph.cut_calls import Cut
 from middle_core.runs.graph.graph_run import GraphRun
 from middle_core.runs.graph.source import GraphSource
@@ -589,6 +590,19 @@ async def test_a_run_goes_on_from_the_checkpoint_without_repeating_what_was_done
     assert done == ["first", "second", "second"]
     assert list(played.texts().values()) == ["two"]
     assert await contents(agent) == [("user", "hi"), ("assistant", "one"), ("assistant", "two")]
+
+
+async def test_what_the_graph_has_read_is_not_told_again_when_a_run_goes_on() -> None:
+    model = ScriptedModel(turns=[["half", SystemError("the process is gone")], ["whole"]])
+    agent, asked = source(graphs.chat(model)), says("hi", "h1")
+    with pytest.raises(SystemError):
+        await play(agent, asked)
+    repeated = replace(asked, restart_at="h1")  # the thread knows the message, so the stored request looks like a regenerate
+    further = GraphRun(agent, repeated, thread_id=THREAD, run_id=RunId("r"), adopted=True)
+    events = [event async for event in further.events()]
+    assert [event["delta"] for event in events if event["type"] == "TEXT_MESSAGE_CONTENT"] == ["whole"]
+    assert "MESSAGES_SNAPSHOT" not in {event["type"] for event in events}
+    assert await contents(agent) == [("user", "hi"), ("assistant", "whole")]
 
 
 async def test_going_on_at_an_open_question_asks_it_again() -> None:
