@@ -19,6 +19,8 @@ from tests.fakes.until import until, until_asked
 
 ROOT = Path(__file__).parents[2]
 READY_S = 40.0
+SOON_DEAD = {"MIDDLE_CORE_LEASE_S": "4", "MIDDLE_CORE_BEAT_S": "1"}
+"""On Postgres a killed server's runs are its own until its lease is over. A reader waits for less than the lease of the settings."""
 
 
 @dataclass
@@ -50,7 +52,7 @@ async def serve(
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith(("MIDDLE_CORE_", "CEREBRAS_"))},  # noqa: TID251 - for a child
         "MIDDLE_CORE_DATA_DIR": str(data_dir),
-        **({"MIDDLE_CORE_DATABASE_URL": DATABASES[-1](data_dir)} if DATABASES else {}),
+        **({"MIDDLE_CORE_DATABASE_URL": DATABASES[-1](data_dir), **SOON_DEAD} if DATABASES else {}),
         "MIDDLE_CORE_JWT_SECRET": SECRET,
         "MIDDLE_CORE_JWT_ISSUER": ISSUER,
         "MIDDLE_CORE_JWT_AUDIENCE": AUDIENCE,

@@ -156,8 +156,9 @@ async def test_a_process_that_gets_no_grace_at_all_costs_the_browser_a_pause(web
             again = await new.ask("still here")
     assert tab.types[-1] == "RUN_FINISHED"
     boundary = tab.types.index("middle_core.attempt")
-    [kept] = [event["messages"] for event in tab.events[boundary:] if event["type"] == "MESSAGES_SNAPSHOT"]
+    kept, *_, whole = [event["messages"] for event in tab.events[boundary:] if event["type"] == "MESSAGES_SNAPSHOT"]
     assert [message["role"] for message in kept] == ["user"], "nothing is left of what was said halfway"
+    assert [message["content"] for message in whole][1:] == ["before after "], "and it is said once"
     said = [event["delta"] for event in tab.events[boundary:] if event["type"] == "TEXT_MESSAGE_CONTENT"]
     assert "".join(said) == "before after "
     assert again.text == "still here "

@@ -363,7 +363,8 @@ class GraphRun:
             after: the thread's messages now.
             asides: what is shown beside them.
         """
-        if self._rewritten or not starts_with(after, before):
+        # What an attempt before has told under an id is told again under another one, or not at all: see `agui.gate`.
+        if self._adopted or self._rewritten or not starts_with(after, before):
             return True
         assert self._handler is not None
         shown, turn = self._handler.shown.messages(), self._turn
